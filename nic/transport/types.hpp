@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/base/time.hpp"
+#include "nic/wire/address.hpp" // MacAddress, Gid, AddressVector
 
 namespace vroce::nic {
 
@@ -93,35 +94,6 @@ struct Completion {
     bool with_imm = false;
     bool solicited = false;
     bool receive = false;         ///< goes to the receive CQ
-};
-
-struct MacAddress {
-    std::array<std::uint8_t, 6> bytes{};
-    bool operator==(const MacAddress&) const = default;
-};
-
-/// GIDs and IP addresses alike: IPv4 as ::ffff:a.b.c.d.
-struct Gid {
-    std::array<std::uint8_t, 16> bytes{};
-    bool operator==(const Gid&) const = default;
-    [[nodiscard]] bool is_ipv4() const {
-        for (int i = 0; i < 10; ++i)
-            if (bytes[static_cast<std::size_t>(i)] != 0) return false;
-        return bytes[10] == 0xff && bytes[11] == 0xff;
-    }
-};
-
-/// Everything of the frames of one connection that does not change from packet to packet.
-struct AddressVector {
-    MacAddress source_mac;
-    MacAddress destination_mac;
-    Gid source;
-    Gid destination;
-    std::uint16_t vlan = 0;          ///< 0: untagged
-    std::uint8_t pcp = 0;
-    std::uint8_t traffic_class = 0;  ///< DSCP << 2 | ECN
-    std::uint8_t hop_limit = 64;
-    std::uint16_t udp_source_port = 0xC000;
 };
 
 /// Queue pair attributes of IBTA 11.2.5.2, validated by the device layer against the transition's table.
