@@ -32,14 +32,16 @@ enum {
     VROCE_MAX_SGE = 32,
     VROCE_MAX_INLINE = 512,
     VROCE_MAX_QP_SLOTS = 16384, /* QPs per context; a slot names a QP in the doorbell bitmap and in CQEs */
-    VROCE_MAX_FDS = 4,
+    VROCE_MAX_FDS = 5,
     VROCE_CONTROL_BYTES_MAX = 1024
 };
 
 /* ---- control messages ------------------------------------------------------------------------------------------ */
 
 enum vroce_message {
-    VROCE_HELLO = 1,        /* fds in: /proc/self/mem. fds out: status page, doorbell page, doorbell eventfd, async pipe (read end) */
+    VROCE_HELLO = 1,        /* fds in: /proc/self/mem. fds out: status page, doorbell page, doorbell eventfd, async pipe
+                             * (read end, write end; the write end is O_NONBLOCK and lets the plugin put events back
+                             * and tell of the NIC's death) */
     VROCE_QUERY_DEVICE = 2,
     VROCE_QUERY_PORT = 3,
     VROCE_ALLOC_PD = 4,
@@ -52,7 +54,8 @@ enum vroce_message {
     VROCE_CREATE_QP = 11,   /* fds out: none, or a new arena */
     VROCE_MODIFY_QP = 12,
     VROCE_QUERY_QP = 13,
-    VROCE_DESTROY_QP = 14
+    VROCE_DESTROY_QP = 14,
+    VROCE_DESTROY_CHANNEL = 15 /* the application closed the channel's read end; no CQ uses it any more */
 };
 
 struct vroce_request_header {
@@ -85,7 +88,8 @@ struct vroce_hello_reply {
     uint64_t doorbell_page_bytes;
 };
 
-struct vroce_simple_request { /* QUERY_DEVICE, QUERY_PORT, ALLOC_PD: handle unused; *_PD, *_MR, *_CQ, *_QP: the object */
+struct vroce_simple_request { /* QUERY_DEVICE, QUERY_PORT, ALLOC_PD, CREATE_CHANNEL: handle unused; *_PD, *_MR, *_CQ, *_QP,
+                               * *_CHANNEL: the object */
     struct vroce_request_header header;
     uint32_t handle;
     uint32_t reserved;
@@ -221,7 +225,9 @@ struct vroce_create_qp_reply {
     struct vroce_ring_place rq;
 };
 
-/* Field for field what struct ibv_qp_attr says, in fixed widths; attr_mask is enum ibv_qp_attr_mask. */
+/* Field for field what struct ibv_qp_attr says, in fixed widths; attr_mask is enum ibv_qp_attr_mask.
+ * To RESET: before the request the plugin stores 0 to both producers; the NIC drops what was posted and restarts both
+ * queues at ring index 0; after the reply the plugin takes the QP's entries out of its CQs itself. */
 struct vroce_qp_attr {
     uint32_t qp_state;
     uint32_t cur_qp_state;
@@ -285,7 +291,8 @@ struct vroce_status_page {
  * 1 to the eventfd. */
 struct vroce_doorbell_page {
     uint64_t summary[VROCE_MAX_QP_SLOTS / 64 / 64]; /* bit w: leaf[w] is not 0 */
-    uint64_t leaf[VROCE_MAX_QP_SLOTS / 64];         /* bit s: QP slot s has new sends */
+    uint64_t leaf[VROCE_MAX_QP_SLOTS / 64];         /* bit s: QP slot s has new sends; also rung for receives posted to
+                                                     * an empty queue or to a QP seen in error, so that they are flushed */
 };
 
 struct vroce_sge {
