@@ -1,0 +1,53 @@
+// Frames that have their output port: one entry for each copy of a frame. What the egress half of the pipeline works
+// on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "switch/core/frame.hpp"
+
+namespace vroce::sw {
+
+/// One copy and the frame it was parsed from. The output port is packet->meta.out_port.
+struct Departure {
+    Packet* packet = nullptr;
+    const Frame* frame = nullptr;
+
+    PortId port() const { return packet->meta.out_port; }
+};
+
+/// Room for a burst in which every frame is flooded to every port; allocated once.
+class Departures {
+public:
+    Departures() : list_(kBurst * kMaxPorts) {}
+
+    void clear() { count_ = 0; }
+    void add(Packet* packet, const Frame& frame) { list_[count_++] = {packet, &frame}; }
+    std::span<Departure> list() { return {list_.data(), count_}; }
+
+    /// Runs a stage's decision on each copy; drops are counted on the output port, given by `counters_of(port)`.
+    template <typename Decide, typename CountersOf>
+    void filter(Decide decide, CountersOf counters_of) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Departure departure = list_[i];
+            const Verdict verdict = decide(departure);
+            if (verdict.outcome == Outcome::kNext) [[likely]] {
+                list_[kept++] = departure;
+                continue;
+            }
+            if (verdict.outcome == Outcome::kConsumed) continue;  // a queue owns it now
+            counters_of(departure.port()).drop(verdict.reason);
+            release(departure.packet);
+        }
+        count_ = kept;
+    }
+
+private:
+    std::vector<Departure> list_;
+    std::size_t count_ = 0;
+};
+
+}  // namespace vroce::sw

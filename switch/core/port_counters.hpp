@@ -1,0 +1,37 @@
+// What a port of the switch counts. Bytes are those of the frame without its FCS.
+// Invariant: rx_packets = rx_mac_control + drops on the ingress side + frames forwarded or flooded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "switch/core/drop_reason.hpp"
+
+namespace vroce::sw {
+
+/// One direction of a port: packets = unicast + multicast + broadcast.
+struct TrafficCounters {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t unicast = 0;
+    std::uint64_t multicast = 0;
+    std::uint64_t broadcast = 0;
+};
+
+struct PortCounters {
+    TrafficCounters rx;
+    TrafficCounters tx;
+    std::uint64_t rx_mac_control = 0;  ///< consumed by the MAC layer, never forwarded
+    std::uint64_t flooded = 0;         ///< frames from this port that went to all members of their VLAN
+    std::uint64_t learn_refused = 0;   ///< source addresses not learnt because the FDB was full for this port
+    std::array<std::uint64_t, kDropReasons> drops{};
+
+    void drop(DropReason reason) { ++drops[index(reason)]; }
+    std::uint64_t dropped() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t count : drops) sum += count;
+        return sum;
+    }
+};
+
+}  // namespace vroce::sw

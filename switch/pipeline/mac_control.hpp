@@ -1,0 +1,15 @@
+// Stage: MAC control frames end here. They belong to the link, not to a VLAN: never forwarded, never learnt from,
+// whatever their source (peers send pause frames from address zero too). Priority flow control reads them here.
+#pragma once
+
+#include "switch/core/frame.hpp"
+
+namespace vroce::sw {
+
+enum class MacControlExit : std::uint8_t { kOther, kControl, kTagged };
+
+MacControlExit recognise_mac_control(const Frame& frame);
+
+void mac_control(Burst& burst);
+
+}  // namespace vroce::sw

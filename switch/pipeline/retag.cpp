@@ -1,0 +1,44 @@
+// Pushes, pops and renumbers the outer C-tag (802.1Q 8.6.4 and 9.6).
+#include "switch/pipeline/retag.hpp"
+
+#include <cstring>
+
+#include "switch/core/ethernet.hpp"
+
+namespace vroce::sw {
+namespace {
+
+void push_tag(Packet& packet, std::uint16_t tci) {
+    std::uint8_t* start = packet.push(kTagBytes);
+    std::memmove(start, start + kTagBytes, kTypeOffset);
+    write_be16(start + kTypeOffset, kTypeCTag);
+    write_be16(start + kTypeOffset + 2, tci);
+}
+
+void pop_tag(Packet& packet) {
+    std::memmove(packet.data + kTagBytes, packet.data, kTypeOffset);
+    packet.pull(kTagBytes);
+}
+
+}  // namespace
+
+RetagExit retag_frame(const Departure& departure, bool leaves_tagged) {
+    const Frame& frame = *departure.frame;
+    Packet& packet = *departure.packet;
+    if (!leaves_tagged) {
+        if (!frame.tagged) return RetagExit::kUnchanged;
+        // The next bridge would take the inner tag for the VLAN: the classic way to hop out of a native VLAN.
+        if (frame.inner_tag) return RetagExit::kInnerTagExposed;
+        pop_tag(packet);
+        return RetagExit::kPopped;
+    }
+    if (!frame.tagged) {
+        push_tag(packet, packet.meta.vlan);
+        return RetagExit::kPushed;
+    }
+    if ((frame.tci & kVidMask) == packet.meta.vlan) return RetagExit::kUnchanged;
+    write_be16(packet.data + kTypeOffset + 2, static_cast<std::uint16_t>((frame.tci & ~kVidMask) | packet.meta.vlan));
+    return RetagExit::kRenumbered;
+}
+
+}  // namespace vroce::sw
