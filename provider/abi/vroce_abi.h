@@ -226,8 +226,8 @@ struct vroce_create_qp_reply {
 };
 
 /* Field for field what struct ibv_qp_attr says, in fixed widths; attr_mask is enum ibv_qp_attr_mask.
- * To RESET: before the request the plugin stores 0 to both producers; the NIC drops what was posted and restarts both
- * queues at ring index 0; after the reply the plugin takes the QP's entries out of its CQs itself. */
+ * To RESET: the NIC drops what was posted, restarts both queues at ring index 0 and does not read the producers while the
+ * QP is in RESET; after the reply the plugin stores 0 to both producers and takes the QP's entries out of its CQs. */
 struct vroce_qp_attr {
     uint32_t qp_state;
     uint32_t cur_qp_state;
