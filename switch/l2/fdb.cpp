@@ -6,8 +6,6 @@
 namespace vroce::sw {
 namespace {
 
-constexpr std::size_t kShared = Fdb::kCapacity / 2;  // capacity not guaranteed to anyone
-
 std::uint64_t mix(std::uint64_t x) {
     x ^= x >> 31;
     x *= 0x9e37'79b9'7f4a'7c15;

@@ -14,10 +14,12 @@ namespace vroce::sw {
 
 class Fdb {
 public:
-    static constexpr std::size_t kCapacity = 8'192;
-    /// Entries that each port can have whatever the others do; the rest is first come, first served. A flood of
-    /// source addresses behind one port then never keeps the stations of another from being learnt.
-    static constexpr std::size_t kGuaranteed = kCapacity / 2 / kMaxPorts;
+    /// Entries that anyone can have, first come, first served.
+    static constexpr std::size_t kShared = 8'192;
+    /// Entries that each port can have whatever the others do: a flood of source addresses behind one port never keeps
+    /// the stations of another from being learnt.
+    static constexpr std::size_t kGuaranteed = 64;
+    static constexpr std::size_t kCapacity = kShared + kMaxPorts * kGuaranteed;
 
     enum class Learnt : std::uint8_t { kKnown, kNew, kMoved, kFull };
 
@@ -64,7 +66,7 @@ public:
 
 private:
     static constexpr unsigned kSlotBits = 15;
-    static constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;  // load at most 1/4: probes stay short
+    static constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;  // load at most 3/8: probes stay short
     static constexpr std::size_t kMaxProbes = 64;
     static constexpr std::size_t kSlices = 64;
     static constexpr unsigned kTickShift = 30;  // a tick is 2^30 ps, about 1.07 ms; 32 bits of it last 53 days
@@ -80,9 +82,11 @@ private:
     static std::uint64_t key_of(std::uint16_t vlan, Mac mac) { return std::uint64_t{vlan} << 48 | mac; }
     static std::uint32_t tick(Instant now) { return static_cast<std::uint32_t>(now.ps >> kTickShift); }
 
+    /// Two rounds: one multiplication alone leaves addresses that count up in clumps.
     std::size_t home(std::uint64_t key) const {
         const auto product = static_cast<unsigned __int128>(key ^ seed_) * multiplier_;
-        return (static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product)) >> (64 - kSlotBits);
+        const auto folded = static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
+        return ((folded ^ folded >> 32) * 0x9e37'79b9'7f4a'7c15) >> (64 - kSlotBits);
     }
     bool expired(const Slot& slot, std::uint32_t now_tick) const {
         return ageing_ticks_ != 0 && now_tick - slot.last_seen >= ageing_ticks_;
