@@ -16,15 +16,22 @@ using tools::LabPlace;
 using tools::LabProcess;
 using tools::LabState;
 
-Outcome from(const Status& status) { return status ? done() : failure(status.error()); }
+Outcome from(const Status& status) {
+    return status ? done() : failure(status.error());
+}
 
 Outcome up(const Arguments& arguments) {
-    const Result<tools::Lab> lab = tools::load_lab(*arguments.get("FILE"));
+    Result<tools::Lab> lab = tools::load_lab(*arguments.get("FILE"));
     if (!lab) return failure(lab.error());
+    if (const auto name = arguments.get("name")) {
+        if (const Status named = tools::rename_lab(*lab, *name); !named) return wrong_usage(named.error());
+    }
     return from(tools::lab_up(*lab, arguments.run_dir()));
 }
 
-Outcome down(const Arguments& arguments) { return from(tools::lab_down(arguments.run_dir(), arguments.has("force"))); }
+Outcome down(const Arguments& arguments) {
+    return from(tools::lab_down(arguments.run_dir(), arguments.has("force")));
+}
 
 json process_json(const std::string& run_dir, const LabProcess& process) {
     json out = {{"name", process.name}, {"kind", process.kind}, {"pid", process.id.pid}, {"log", process.log}};
@@ -36,8 +43,8 @@ json process_json(const std::string& run_dir, const LabProcess& process) {
 }
 
 json place_json(const LabPlace& place) {
-    return {{"name", place.host + "/" + place.vm}, {"device", place.device},       {"interface", place.interface},
-            {"address", place.addresses},          {"netns", place.netns},         {"path", place.path}};
+    return {{"name", place.host + "/" + place.vm}, {"device", place.device}, {"interface", place.interface},
+            {"address", place.addresses},          {"netns", place.netns},   {"path", place.path}};
 }
 
 json status_json(const std::string& run_dir, const LabState& state) {
@@ -83,8 +90,9 @@ Outcome status(const Arguments& arguments) {
         print_status(out);
     }
     for (const json& process : out["processes"]) {
-        if (process["state"] != "running") return failure(fmt::format("{} is {}", process["name"].get<std::string>(),
-                                                                      process["state"].get<std::string>()));
+        if (process["state"] != "running")
+            return failure(
+                fmt::format("{} is {}", process["name"].get<std::string>(), process["state"].get<std::string>()));
     }
     return done();
 }
@@ -103,15 +111,21 @@ Outcome exec(const Arguments& arguments) {
 
 std::vector<Command> lab_commands() {
     return {
-        {"lab up", "bring up the switches and hosts that FILE describes, and wait until the hosts reach each other",
-         {{Kind::operand, "FILE", "", "the lab's JSON file, as configs/lab/two-hosts.json", true}}, up},
+        {"lab up",
+         "bring up the switches and hosts that FILE describes, and wait until the hosts reach each other",
+         {{Kind::operand, "FILE", "", "the lab's JSON file, as configs/lab/two-hosts.json", true},
+          {Kind::key, "name", "NAME", "another name than the file's, so that one file can be up twice"}},
+         up},
         {"lab status", "show the lab's processes, ports and endpoints", {json_flag()}, status},
-        {"lab exec", "run a command as on host HOST: its network interfaces, its RDMA device",
+        {"lab exec",
+         "run a command as on host HOST: its network interfaces, its RDMA device",
          {{Kind::operand, "HOST[/VM]", "", "a host of the lab, and one of its endpoints when it has several", true},
           {Kind::command, "CMD", "", "the command and its arguments", true}},
          exec},
-        {"lab down", "end the lab and remove all that it made, also what a crash left",
-         {{Kind::flag, "--force", "", "end commands that still run on its hosts; go on where lab.json is damaged"}}, down},
+        {"lab down",
+         "end the lab and remove all that it made, also what a crash left",
+         {{Kind::flag, "--force", "", "end commands that still run on its hosts; go on where lab.json is damaged"}},
+         down},
     };
 }
 

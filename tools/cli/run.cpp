@@ -32,8 +32,8 @@ Outcome run(const Arguments& arguments) {
     std::error_code error;
     const std::string path = fs::absolute(*arguments.get("vm")).lexically_normal().string();
     if (!fs::is_directory(path + "/class", error)) {
-        return failure(fmt::format("{}: no endpoint; its folder is expected, as /run/vroce/h1/vm1, with class/ and session.sock",
-                                   path));
+        return failure(fmt::format(
+            "{}: no endpoint; its folder is expected, as /run/vroce/h1/vm1, with class/ and session.sock", path));
     }
     const Status entered = tools::enter_device_view(
         {path + "/class", tools::find_plugin(), /*fresh_sysfs=*/false, /*user_namespace=*/::geteuid() != 0});
@@ -52,7 +52,8 @@ Outcome exec_on_host(const tools::LabPlace& place, const std::vector<std::string
 
 std::vector<Command> run_commands() {
     return {
-        {"run", "run a command with the endpoint's RDMA device, in the network namespace where we are",
+        {"run",
+         "run a command with the endpoint's RDMA device, in the network namespace where we are",
          {{Kind::option, "--vm", "PATH", "the endpoint's folder, as /run/vroce/h1/vm1", true},
           {Kind::command, "CMD", "", "the command and its arguments", true}},
          run},

@@ -10,7 +10,8 @@ namespace {
 using nlohmann::json;
 
 bool numeric(const std::string& text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
 }
 
 void flatten(const std::string& prefix, const json& value, Table& table) {
@@ -38,7 +39,8 @@ std::string list_text(const json& list) {
 }
 
 bool is_list_of_objects(const json& value) {
-    return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_object(); });
+    return value.is_array() && !value.empty() &&
+           std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_object(); });
 }
 
 }  // namespace
@@ -53,7 +55,8 @@ std::string Table::text() const {
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            line += numeric(row[i]) ? fmt::format("{:>{}}  ", row[i], widths[i]) : fmt::format("{:<{}}  ", row[i], widths[i]);
+            line += numeric(row[i]) ? fmt::format("{:>{}}  ", row[i], widths[i])
+                                    : fmt::format("{:<{}}  ", row[i], widths[i]);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + '\n';

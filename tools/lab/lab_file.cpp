@@ -313,6 +313,17 @@ Result<Lab> load_lab(const std::string& path) {
     }
 }
 
+Status rename_lab(Lab& lab, const std::string& name) {
+    try {
+        check_name("name", name);
+    } catch (const Wrong& wrong) {
+        return Error{wrong.message};
+    }
+    lab.name = name;
+    lab.definition["name"] = name;
+    return Done{};
+}
+
 Result<std::uint64_t> parse_speed(const std::string& text) {
     const Error wrong{fmt::format("'{}' is not a speed; 1M to 800G is, as in 10G or 2500M", text)};
     if (text.size() < 2 || text.size() > 8) return wrong;

@@ -52,6 +52,9 @@ struct Lab {
 
 Result<Lab> load_lab(const std::string& path);
 
+/// Namespaces are named after the lab; with another name (and run directory) the same file can be up twice.
+Status rename_lab(Lab& lab, const std::string& name);
+
 /// "10G", "2500M", "400G" → bits a second.
 Result<std::uint64_t> parse_speed(const std::string& text);
 

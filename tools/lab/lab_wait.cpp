@@ -127,8 +127,9 @@ Status wait_pair(const LabPlace& from, const LabPlace& to, const std::string& ad
     if (interrupted()) return Error{"interrupted"};
     if (!reached) {
         // Hosts kept apart by VLANs are a lab too; so this is said, and not refused.
-        fmt::print("note: {} does not reach {} at {} (VLANs keep them apart, or see the logs below the run directory)\n",
-                   from.host, to.host, host_part(address));
+        fmt::print(
+            "note: {} does not reach {} at {} (VLANs keep them apart, or see the logs below the run directory)\n",
+            from.host, to.host, host_part(address));
     }
     return Done{};
 }

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace vroce::tools {
 namespace {
@@ -173,20 +173,19 @@ Status overlay_sys_class(const DeviceView& view) {
     return Done{};
 }
 
-/// libibverbs reads every file here and takes `driver /absolute/path` as the plugin without its -rdmav34.so.
+/// libibverbs takes `driver /absolute/path` as the plugin without its -rdmav34.so. Only ours is left in the folder: no
+/// other device is visible here, and seventeen libraries need not be loaded.
 Status add_driver_file(const std::string& plugin) {
+    if (plugin.find_first_of(" \t") != std::string::npos) {
+        return Error{fmt::format("{}: libibverbs cannot load a plugin whose path has white space in it", plugin)};
+    }
     std::error_code error;
     if (!fs::is_directory(kDriverDir, error)) {
         // Only ibverbs-providers brings the folder; without it libibverbs still reads this variable.
-        return ::setenv("IBV_DRIVERS", plugin.c_str(), 0) == 0 ? Status(Done{}) : Status(failed("IBV_DRIVERS"));
+        return ::setenv("RDMAV_DRIVERS", plugin.c_str(), 1) == 0 ? Status(Done{}) : Status(failed("RDMAV_DRIVERS"));
     }
     if (Status s = stage_tmpfs(); !s) return s;
-    for (const auto& entry : fs::directory_iterator(kDriverDir, error)) {
-        fs::copy_file(entry.path(), fs::path(kStage) / entry.path().filename(), error);
-    }
-    const std::string file = fmt::format("{}/vroce.driver", kStage);
-    ::unlink(file.c_str());  // an installed one; this build's plugin goes before it
-    if (Status s = write_file(file, fmt::format("driver {}\n", plugin)); !s) return s;
+    if (Status s = write_file(fmt::format("{}/vroce.driver", kStage), fmt::format("driver {}\n", plugin)); !s) return s;
     return move_stage(kDriverDir);
 }
 

@@ -2,7 +2,7 @@
 //
 //   /sys/class            overlay: the endpoint's class/ tree over the kernel's
 //   /dev                  the old entries, bound one by one, plus infiniband/{uverbsN,rdma_cm}
-//   /etc/libibverbs.d     the old files plus vroce.driver, which names the built plugin
+//   /etc/libibverbs.d     vroce.driver alone, which names the built plugin
 #pragma once
 
 #include <string>

@@ -1,0 +1,142 @@
+// vroce show: what the running processes know, asked over their control sockets.
+#include <fmt/core.h>
+
+#include <functional>
+
+#include "tools/cli/command.hpp"
+#include "tools/cli/table.hpp"
+#include "tools/lab/peer.hpp"
+
+namespace vroce::cli {
+namespace {
+
+using nlohmann::json;
+
+enum class Who { all, switches, nics };
+
+bool wanted(Who who, const json& status) {
+    const std::string kind = status.value("kind", "");
+    return who == Who::all || (who == Who::switches ? kind == "switch" : kind == "nic");
+}
+
+/// {"sw1": answer, "h1": answer, …} of every process of the kind; or of the one that `on` names.
+struct Collected {
+    json answers = json::object();
+    std::string error;
+};
+
+Collected collect(const Arguments& arguments, Who who, const std::string& command) {
+    Collected out;
+    const auto on = arguments.get("on");
+    std::string known;
+    for (const tools::Peer& peer : tools::find_peers(arguments.run_dir())) {
+        known += (known.empty() ? "" : ", ") + peer.name;
+        if (on && *on != peer.name) continue;
+        const auto status = tools::ask(peer, "status");
+        if (!status || !wanted(who, *status)) {
+            if (!status) out.error = status.error();
+            continue;
+        }
+        const auto answer = command == "status" ? status : tools::ask(peer, command);
+        if (answer) {
+            out.answers[peer.name] = *answer;
+        } else {
+            out.error = answer.error();
+        }
+    }
+    if (known.empty()) out.error = fmt::format("no vroce process runs below {}", arguments.run_dir());
+    if (on && out.answers.empty() && out.error.empty()) {
+        out.error = fmt::format("'{}' is not a process that answers this; there are {}", *on, known);
+    }
+    return out;
+}
+
+using Printer = void (*)(const std::string& name, const json& answer);
+
+void print_any(const std::string& name, const json& answer) {
+    fmt::print("{}\n{}\n", name, describe(answer));
+}
+
+void print_ports(const std::string& name, const json& answer) {
+    Table table({"PORT", "LINK", "SPEED", "DETAIL"});
+    for (const json& port : answer) {
+        json detail = port;
+        for (const char* shown : {"name", "link_up", "speed_bps"}) detail.erase(shown);
+        std::string text;
+        for (const auto& [key, value] : detail.items())
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, cell(value));
+        table.add({name + "/" + port.value("name", "?"), port.value("link_up", false) ? "up" : "down",
+                   speed_text(port.value("speed_bps", json())), text});
+    }
+    fmt::print("{}\n", table.text());
+}
+
+/// Zeros say nothing to a person; JSON has them all.
+json without_zeros(const json& value) {
+    if (!value.is_object()) return value;
+    json out = json::object();
+    for (const auto& [key, inner] : value.items()) {
+        const json kept = without_zeros(inner);
+        if (kept.is_number() && kept == 0) continue;
+        if (kept.is_object() && kept.empty()) continue;
+        out[key] = kept;
+    }
+    return out;
+}
+
+void print_counters(const std::string& name, const json& answer) {
+    const json kept = without_zeros(answer);
+    fmt::print("{}\n{}\n", name, kept.empty() ? "(all zero)\n" : describe(kept));
+}
+
+Outcome show(const Arguments& arguments, const Collected& collected, Printer print) {
+    if (collected.answers.empty() && !collected.error.empty()) return failure(collected.error);
+    if (arguments.has("json")) {
+        fmt::print("{}\n", collected.answers.dump(2));
+    } else {
+        for (const auto& [name, answer] : collected.answers.items()) print(name, answer);
+    }
+    return collected.error.empty() ? done() : failure(collected.error);
+}
+
+Outcome ports(const Arguments& arguments) {
+    Collected collected = collect(arguments, Who::all, "status");
+    for (auto& [name, answer] : collected.answers.items()) answer = answer.value("ports", json::array());
+    return show(arguments, collected, print_ports);
+}
+Outcome counters(const Arguments& arguments) {
+    return show(arguments, collect(arguments, Who::all, "counters"), print_counters);
+}
+Outcome fdb(const Arguments& arguments) {
+    return show(arguments, collect(arguments, Who::switches, "fdb"), print_any);
+}
+Outcome qp(const Arguments& arguments) {
+    return show(arguments, collect(arguments, Who::nics, "qp"), print_any);
+}
+Outcome mr(const Arguments& arguments) {
+    return show(arguments, collect(arguments, Who::nics, "mr"), print_any);
+}
+Outcome endpoints(const Arguments& arguments) {
+    return show(arguments, collect(arguments, Who::nics, "endpoints"), print_any);
+}
+Outcome faults(const Arguments& arguments) {
+    return show(arguments, collect(arguments, Who::all, "fault.show"), print_any);
+}
+
+}  // namespace
+
+std::vector<Command> show_commands() {
+    const std::vector<Parameter> common = {{Kind::key, "on", "PROCESS", "only this one: sw1, h1"}, json_flag()};
+    return {
+        {"show ports", "ports with their links and speeds", common, ports},
+        {"show counters", "counters that are not zero; with -j all", common, counters},
+        {"show fdb", "MAC addresses that the switches learned", common, fdb},
+        {"show qp", "queue pairs of the NICs", common, qp},
+        {"show mr", "memory regions of the NICs", common, mr},
+        {"show endpoints", "what applications can open", common, endpoints},
+        {"show fault", "faults that are set", common, faults},
+        {"fault show", "the same as show fault", common, faults},
+    };
+}
+
+}  // namespace vroce::cli
