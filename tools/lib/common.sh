@@ -51,18 +51,19 @@ sys.exit(not any(o["name"] == "tests" and o["value"] for o in options))
 END
 }
 
-# build_vroce programs|everything: release, into build/; ninja does nothing when nothing changed.
+# build_vroce programs|everything [TARGET…]: release, into build/; ninja does nothing when nothing changed.
 build_vroce() {
-    local tests=false
-    [ "$1" = programs ] || tests=true
+    local what=$1 tests=false
+    shift
+    [ "$what" = programs ] || tests=true
     if [ ! -f "$build/build.ninja" ]; then
         meson setup "$build" "$root" --buildtype=release "-Dtests=$tests" || die "meson setup failed"
     elif [ $tests = true ] && ! tests_configured; then
         meson configure "$build" -Dtests=true || die "meson configure failed"
     fi
-    if [ "$1" = programs ]; then
-        ninja -C "$build" "${programs[@]}" || die "build failed"
+    if [ "$what" = programs ]; then
+        ninja -C "$build" "${programs[@]}" "$@" || die "build failed"
     else
-        ninja -C "$build" || die "build failed"
+        ninja -C "$build" all "$@" || die "build failed"
     fi
 }
