@@ -19,11 +19,21 @@ struct Duration {
     constexpr Duration operator/(std::int64_t divisor) const { return {ps / divisor}; }
 };
 
-constexpr Duration picoseconds(std::int64_t n) { return {n}; }
-constexpr Duration nanoseconds(std::int64_t n) { return {n * 1'000}; }
-constexpr Duration microseconds(std::int64_t n) { return {n * 1'000'000}; }
-constexpr Duration milliseconds(std::int64_t n) { return {n * 1'000'000'000}; }
-constexpr Duration seconds(std::int64_t n) { return {n * 1'000'000'000'000}; }
+constexpr Duration picoseconds(std::int64_t n) {
+    return {n};
+}
+constexpr Duration nanoseconds(std::int64_t n) {
+    return {n * 1'000};
+}
+constexpr Duration microseconds(std::int64_t n) {
+    return {n * 1'000'000};
+}
+constexpr Duration milliseconds(std::int64_t n) {
+    return {n * 1'000'000'000};
+}
+constexpr Duration seconds(std::int64_t n) {
+    return {n * 1'000'000'000'000};
+}
 
 /// A point in time, counted from an epoch that only the owner of the clock knows.
 struct Instant {
@@ -33,7 +43,10 @@ struct Instant {
     constexpr Instant operator+(Duration d) const { return {ps + d.ps}; }
     constexpr Instant operator-(Duration d) const { return {ps - d.ps}; }
     constexpr Duration operator-(Instant other) const { return {ps - other.ps}; }
-    constexpr Instant& operator+=(Duration d) { ps += d.ps; return *this; }
+    constexpr Instant& operator+=(Duration d) {
+        ps += d.ps;
+        return *this;
+    }
 };
 
 /// "No deadline": later than every real instant.

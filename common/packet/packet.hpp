@@ -13,32 +13,33 @@ namespace vroce {
 
 /// What a process knows about a frame that is not on the wire. Exactly one cache line.
 struct alignas(64) Meta {
-    std::uint16_t in_port = 0;     ///< port index the frame came by
-    std::uint16_t out_port = 0;    ///< port index it will leave by
-    std::uint16_t vlan = 0;        ///< VLAN it travels in (1..4094), after ingress classification
+    std::uint16_t in_port = 0;   ///< port index the frame came by
+    std::uint16_t out_port = 0;  ///< port index it will leave by
+    std::uint16_t vlan = 0;      ///< VLAN it travels in (1..4094), after ingress classification
     std::uint8_t traffic_class = 0;
-    std::uint8_t queue = 0;        ///< egress queue 0..7
-    std::uint8_t priority = 0;     ///< PFC priority 0..7
+    std::uint8_t queue = 0;     ///< egress queue 0..7
+    std::uint8_t priority = 0;  ///< PFC priority 0..7
     std::uint8_t flags = 0;
-    std::uint16_t l3_offset = 0;   ///< bytes from data to the IP header, 0 when not parsed
-    std::uint32_t charge_pool = 0; ///< buffer manager's charge: what admission took, what release gives back
+    std::uint16_t l3_offset = 0;    ///< bytes from data to the IP header, 0 when not parsed
+    std::uint32_t charge_pool = 0;  ///< buffer manager's charge: what admission took, what release gives back
     std::uint32_t charge_bytes = 0;
-    Instant time;                  ///< arrival, or release time while it is held
+    Instant time;  ///< arrival, or release time while it is held
     std::uint8_t reserved[32] = {};
 };
 static_assert(sizeof(Meta) == 64);
 
 class PacketPool;
 
-/// One contiguous frame without FCS. `data` may be moved within the buffer by push/pull; >= 192 bytes of it are writable.
+/// One contiguous frame without FCS. `data` may be moved within the buffer by push/pull; >= 192 bytes of it are
+/// writable.
 struct alignas(64) Packet {
     std::uint8_t* data = nullptr;
-    std::uint32_t length = 0;     ///< bytes valid from data
-    std::uint32_t headroom = 0;   ///< bytes free before data
-    std::uint32_t tailroom = 0;   ///< bytes free after data + length
+    std::uint32_t length = 0;    ///< bytes valid from data
+    std::uint32_t headroom = 0;  ///< bytes free before data
+    std::uint32_t tailroom = 0;  ///< bytes free after data + length
     std::uint32_t reserved = 0;
-    PacketPool* pool = nullptr;   ///< who takes it back
-    Packet* next = nullptr;       ///< for intrusive queues of whoever owns the packet
+    PacketPool* pool = nullptr;  ///< who takes it back
+    Packet* next = nullptr;      ///< for intrusive queues of whoever owns the packet
     std::uint8_t padding[24] = {};
     Meta meta;
 
@@ -90,6 +91,8 @@ public:
     }
 };
 
-inline void release(Packet* packet) { packet->pool->free(packet); }
+inline void release(Packet* packet) {
+    packet->pool->free(packet);
+}
 
 }  // namespace vroce

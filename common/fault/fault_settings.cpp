@@ -1,0 +1,137 @@
+#include "common/fault/fault_settings.hpp"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "common/base/units.hpp"
+
+namespace vroce {
+
+namespace {
+
+constexpr Duration kDelayMax = seconds(10);
+constexpr std::string_view kWords = "drop, corrupt, reorder, duplicate, delay, seed, direction";
+
+struct Probability {
+    std::string_view word;
+    double FaultSettings::*member;
+};
+constexpr std::array<Probability, 4> kProbabilities{{{"drop", &FaultSettings::drop},
+                                                     {"corrupt", &FaultSettings::corrupt},
+                                                     {"reorder", &FaultSettings::reorder},
+                                                     {"duplicate", &FaultSettings::duplicate}}};
+
+struct DirectionName {
+    std::string_view word;
+    FaultDirection direction;
+};
+constexpr std::array<DirectionName, 3> kDirections{
+    {{"tx", FaultDirection::Tx}, {"rx", FaultDirection::Rx}, {"both", FaultDirection::Both}}};
+
+Result<FaultDirection> parse_direction(std::string_view text) {
+    for (const auto& name : kDirections)
+        if (name.word == text) return name.direction;
+    return Error{"direction '" + std::string(text) + "' is not tx, rx or both"};
+}
+
+Status set_word(FaultRequest& request, std::string_view word, std::string_view value) {
+    for (const auto& p : kProbabilities) {
+        if (p.word != word) continue;
+        const auto parsed = parse_probability(value);
+        if (!parsed) return Error{std::string(word) + " " + parsed.error()};
+        request.settings.*p.member = *parsed;
+        return Done{};
+    }
+    if (word == "delay") {
+        const auto parsed = parse_duration(value);
+        if (!parsed) return Error{"delay " + parsed.error()};
+        if (*parsed > kDelayMax) return Error{"delay '" + std::string(value) + "' is over 10s"};
+        request.settings.delay = *parsed;
+        return Done{};
+    }
+    if (word == "seed") {
+        const auto parsed = parse_u64(value);
+        if (!parsed) return Error{"seed " + parsed.error()};
+        request.settings.seed = *parsed;
+        return Done{};
+    }
+    if (word == "direction") {
+        const auto parsed = parse_direction(value);
+        if (!parsed) return Error{parsed.error()};
+        request.direction = *parsed;
+        return Done{};
+    }
+    return Error{"unknown word '" + std::string(word) + "'; allowed: " + std::string(kWords)};
+}
+
+Status set_from_json(FaultRequest& request, const std::string& key, const nlohmann::json& value) {
+    const auto refuse = [&](std::string_view allowed) {
+        return Error{key + " " + value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + " is not " +
+                     std::string(allowed)};
+    };
+    for (const auto& p : kProbabilities) {
+        if (p.word != key) continue;
+        if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= 1))
+            return refuse("a probability from 0 to 1");
+        request.settings.*p.member = value.get<double>();
+        return Done{};
+    }
+    if (key == "delay_ns") {
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 10'000'000'000u)
+            return refuse("a whole number of nanoseconds up to 10 s");
+        request.settings.delay = nanoseconds(static_cast<std::int64_t>(value.get<std::uint64_t>()));
+        return Done{};
+    }
+    if (key == "seed") {
+        if (!value.is_number_unsigned()) return refuse("a whole number");
+        request.settings.seed = value.get<std::uint64_t>();
+        return Done{};
+    }
+    if (key == "direction") {
+        if (!value.is_string()) return refuse("tx, rx or both");
+        const auto parsed = parse_direction(value.get_ref<const std::string&>());
+        if (!parsed) return Error{parsed.error()};
+        request.direction = *parsed;
+        return Done{};
+    }
+    if (key == "dev") return Done{};
+    return Error{"unknown key '" + key +
+                 "'; allowed: dev, drop, corrupt, reorder, duplicate, delay_ns, seed, direction"};
+}
+
+}  // namespace
+
+Result<FaultRequest> parse_fault_words(std::span<const std::string> words) {
+    if (words.empty()) return Error{"no fault given; allowed: " + std::string(kWords)};
+    FaultRequest request;
+    for (std::size_t i = 0; i < words.size(); i += 2) {
+        if (i + 1 == words.size()) return Error{"'" + words[i] + "' needs a value"};
+        const Status status = set_word(request, words[i], words[i + 1]);
+        if (!status) return Error{status.error()};
+    }
+    return request;
+}
+
+Result<FaultRequest> fault_from_json(const nlohmann::json& args) {
+    if (!args.is_object()) return Error{"args is not an object"};
+    FaultRequest request;
+    for (const auto& [key, value] : args.items()) {
+        const Status status = set_from_json(request, key, value);
+        if (!status) return Error{status.error()};
+    }
+    return request;
+}
+
+nlohmann::json fault_to_json(const FaultRequest& request) {
+    nlohmann::json out = nlohmann::json::object();
+    for (const auto& p : kProbabilities) out[std::string(p.word)] = request.settings.*p.member;
+    out["delay_ns"] = request.settings.delay.ps / 1'000;
+    out["seed"] = request.settings.seed;
+    for (const auto& name : kDirections)
+        if (name.direction == request.direction) out["direction"] = name.word;
+    return out;
+}
+
+}  // namespace vroce

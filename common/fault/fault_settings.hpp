@@ -1,0 +1,42 @@
+// What a bad link does, in the words a person types: "drop 0.01 corrupt 0.001 reorder 0.01 duplicate 0.01 delay 50us
+// seed 7 direction tx".
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+
+#include "common/base/result.hpp"
+#include "common/base/time.hpp"
+
+namespace vroce {
+
+enum class FaultDirection : std::uint8_t { Tx = 1, Rx = 2, Both = 3 };
+
+struct FaultSettings {
+    double drop = 0;     ///< probabilities, 0..1
+    double corrupt = 0;  ///< one to three flipped bits behind the Ethernet header
+    double reorder = 0;  ///< the packet is held behind the next few
+    double duplicate = 0;
+    Duration delay{};  ///< each packet, 0..10 s
+    std::uint64_t seed = 1;
+
+    [[nodiscard]] bool active() const {
+        return drop > 0 || corrupt > 0 || reorder > 0 || duplicate > 0 || delay.ps > 0;
+    }
+};
+
+struct FaultRequest {
+    FaultSettings settings;
+    FaultDirection direction = FaultDirection::Tx;
+};
+
+/// Words behind the port's name. An unknown word, a missing or impossible value is refused with what is allowed.
+Result<FaultRequest> parse_fault_words(std::span<const std::string> words);
+/// The control socket's form: {drop, corrupt, reorder, duplicate, delay_ns, seed, direction}; absent keys keep
+/// defaults.
+Result<FaultRequest> fault_from_json(const nlohmann::json& args);
+nlohmann::json fault_to_json(const FaultRequest& request);
+
+}  // namespace vroce
