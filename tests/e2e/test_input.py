@@ -41,7 +41,7 @@ USAGE = {
     "drop is nan": (["fault", "set", "dev", "Ethernet0", "drop", "nan"], "nan"),
     "delay without unit": (["fault", "set", "dev", "Ethernet0", "delay", "50"], "50us"),
     "seed negative": (["fault", "set", "dev", "Ethernet0", "seed", "-1"], "-1"),
-    "direction": (["fault", "set", "dev", "Ethernet0", "direction", "up"], "tx, rx and both"),
+    "direction": (["fault", "set", "dev", "Ethernet0", "direction", "up"], "tx, rx or both"),
     "twice": (["fault", "set", "dev", "a", "dev", "b"], "twice"),
     "no capture file": (["pcap", "capture"], "-w FILE is missing"),
     "count": (["pcap", "capture", "-w", "/tmp/x", "-c", "0"], "1 to"),

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/base/units.hpp"
+
 namespace vroce::cli {
 namespace {
 
@@ -11,7 +13,7 @@ using nlohmann::json;
 
 bool numeric(const std::string& text) {
     return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+           std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '-'; });
 }
 
 void flatten(const std::string& prefix, const json& value, Table& table) {
@@ -47,16 +49,21 @@ bool is_list_of_objects(const json& value) {
 
 std::string Table::text() const {
     std::vector<std::size_t> widths;
+    std::vector<bool> numbers;
     for (const auto& row : rows_) {
         widths.resize(std::max(widths.size(), row.size()));
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+        numbers.resize(widths.size(), true);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            widths[i] = std::max(widths[i], row[i].size());
+            if (&row != &rows_.front() && !numeric(row[i])) numbers[i] = false;
+        }
     }
     std::string text;
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            line += numeric(row[i]) ? fmt::format("{:>{}}  ", row[i], widths[i])
-                                    : fmt::format("{:<{}}  ", row[i], widths[i]);
+            line +=
+                numbers[i] ? fmt::format("{:>{}}  ", row[i], widths[i]) : fmt::format("{:<{}}  ", row[i], widths[i]);
         }
         line.erase(line.find_last_not_of(' ') + 1);
         text += line + '\n';
@@ -82,10 +89,7 @@ std::string describe(const json& value) {
 }
 
 std::string speed_text(const json& speed_bps) {
-    if (!speed_bps.is_number()) return "-";
-    const auto bps = speed_bps.get<std::uint64_t>();
-    if (bps >= 1'000'000'000 && bps % 100'000'000 == 0) return fmt::format("{}G", static_cast<double>(bps) / 1e9);
-    return fmt::format("{}M", static_cast<double>(bps) / 1e6);
+    return speed_bps.is_number_unsigned() ? format_rate(speed_bps.get<std::uint64_t>()) : "-";
 }
 
 }  // namespace vroce::cli

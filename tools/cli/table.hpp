@@ -7,7 +7,7 @@
 
 namespace vroce::cli {
 
-/// Columns as wide as their widest cell, two spaces between; numbers to the right.
+/// Columns as wide as their widest cell, two spaces between; columns of numbers to the right.
 class Table {
 public:
     explicit Table(std::vector<std::string> head) : rows_{std::move(head)} {}

@@ -10,6 +10,8 @@
 #include <set>
 #include <string_view>
 
+#include "common/base/units.hpp"
+
 namespace vroce::tools {
 namespace {
 
@@ -325,17 +327,10 @@ Status rename_lab(Lab& lab, const std::string& name) {
 }
 
 Result<std::uint64_t> parse_speed(const std::string& text) {
-    const Error wrong{fmt::format("'{}' is not a speed; 1M to 800G is, as in 10G or 2500M", text)};
-    if (text.size() < 2 || text.size() > 8) return wrong;
-    const char unit = text.back();
-    const std::string digits = text.substr(0, text.size() - 1);
-    if ((unit != 'G' && unit != 'M') ||
-        !std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-        return wrong;
-    }
-    const std::uint64_t bps = std::stoull(digits) * (unit == 'G' ? 1'000'000'000ULL : 1'000'000ULL);
-    if (bps < kSpeedMinBps || bps > kSpeedMaxBps) return wrong;
-    return bps;
+    const Result<std::uint64_t> bps = parse_rate_bps(text);
+    // Whole Mb/s, since that is what CONFIG_DB's PORT table counts in.
+    if (bps && *bps >= kSpeedMinBps && *bps <= kSpeedMaxBps && *bps % kSpeedMinBps == 0) return *bps;
+    return Error{fmt::format("'{}' is not a speed; 1M to 800G is, as in 10G or 2500M", text)};
 }
 
 }  // namespace vroce::tools

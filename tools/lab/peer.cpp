@@ -34,7 +34,7 @@ std::vector<Peer> find_peers(const std::string& run_dir) {
 }
 
 Result<json> ask(const Peer& peer, const std::string& command, const json& arguments) {
-    const Result<json> reply = control_call(peer.socket, {{"command", command}, {"args", arguments}});
+    const Result<json> reply = control_call(peer.socket, command, arguments);
     if (!reply) return Error{fmt::format("{}: {}", peer.name, reply.error())};
     return *reply;
 }
