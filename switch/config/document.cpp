@@ -77,7 +77,7 @@ Result<ConfigDocument> parse_document(std::string_view text, const std::string& 
     }
     try {
         RepeatedKeys repeated;
-        const Json root = Json::parse(text, std::ref(repeated));
+        const Json root = Json::parse(text, std::ref(repeated), true, /*ignore_comments=*/true);
         if (!repeated.first().empty()) return Error{fmt::format("{}: \"{}\" is there twice", file, repeated.first())};
         return to_document(root, file);
     } catch (const nlohmann::json::exception& problem) {

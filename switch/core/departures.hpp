@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "switch/core/frame.hpp"
+#include "switch/core/port_state.hpp"
 
 namespace vroce::sw {
 
@@ -27,20 +28,20 @@ public:
     void add(Packet* packet, const Frame& frame) { list_[count_++] = {packet, &frame}; }
     std::span<Departure> list() { return {list_.data(), count_}; }
 
-    /// Runs a stage's decision on each copy; drops are counted on the output port, given by `counters_of(port)`.
-    template <typename Decide, typename CountersOf>
-    void filter(Decide decide, CountersOf counters_of) {
+    /// Runs a stage's decision on each copy and keeps those that go on, in order. Drops are counted on the output port;
+    /// a consumed one belongs to a queue now.
+    template <typename Decide>
+    void filter(std::span<PortState> ports, Decide decide) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < count_; ++i) {
             const Departure departure = list_[i];
             const Verdict verdict = decide(departure);
             if (verdict.outcome == Outcome::kNext) [[likely]] {
                 list_[kept++] = departure;
-                continue;
+            } else if (verdict.outcome == Outcome::kDrop) {
+                ports[departure.port()].counters.drop(verdict.reason);
+                release(departure.packet);
             }
-            if (verdict.outcome == Outcome::kConsumed) continue;  // a queue owns it now
-            counters_of(departure.port()).drop(verdict.reason);
-            release(departure.packet);
         }
         count_ = kept;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "switch/core/drop_reason.hpp"
+#include "switch/l2/mac.hpp"
 
 namespace vroce::sw {
 
@@ -16,11 +17,21 @@ struct TrafficCounters {
     std::uint64_t unicast = 0;
     std::uint64_t multicast = 0;
     std::uint64_t broadcast = 0;
+
+    void count(Mac destination, std::uint32_t frame_bytes) {
+        ++packets;
+        bytes += frame_bytes;
+        if (!is_multicast(destination)) {
+            ++unicast;
+        } else {
+            ++(destination == kBroadcast ? broadcast : multicast);
+        }
+    }
 };
 
 struct PortCounters {
     TrafficCounters rx;
-    TrafficCounters tx;
+    TrafficCounters tx;  ///< given to the port's queue, as RFC 2863's ifOut…Pkts: sent, waiting or lost with the link
     std::uint64_t rx_mac_control = 0;  ///< consumed by the MAC layer, never forwarded
     std::uint64_t flooded = 0;         ///< frames from this port that went to all members of their VLAN
     std::uint64_t learn_refused = 0;   ///< source addresses not learnt because the FDB was full for this port

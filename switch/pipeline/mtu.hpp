@@ -2,6 +2,7 @@
 #pragma once
 
 #include "switch/core/departures.hpp"
+#include "switch/core/switch_config.hpp"
 
 namespace vroce::sw {
 
@@ -11,8 +12,6 @@ inline MtuExit check_mtu(const Departure& departure, std::uint32_t mtu_bytes) {
     return departure.packet->length <= mtu_bytes + departure.frame->header_bytes ? MtuExit::kFits : MtuExit::kTooLarge;
 }
 
-inline Verdict verdict(MtuExit exit) {
-    return exit == MtuExit::kFits ? Verdict::next() : Verdict::drop(DropReason::kMtuExceeded);
-}
+void mtu(Departures& departures, std::span<const PortConfig> configs, std::span<PortState> ports);
 
 }  // namespace vroce::sw

@@ -6,23 +6,19 @@
 namespace vroce::sw {
 namespace {
 
-/// The second tag matters only for the size of the header and for what an untagged port would expose.
-void parse_inner(Frame& frame) {
-    const bool tag = frame.ether_type == kTypeCTag || frame.ether_type == kTypeSTag;
-    if (!tag) return;
-    frame.inner_tag = frame.tagged;
-    if (frame.packet->length >= frame.header_bytes + kTagBytes) {
-        frame.header_bytes = static_cast<std::uint8_t>(frame.header_bytes + kTagBytes);
-    }
+bool is_tag(std::uint16_t type) {
+    return type == kTypeCTag || type == kTypeSTag;
 }
 
-void count_received(TrafficCounters& rx, Mac destination, std::uint32_t bytes) {
-    ++rx.packets;
-    rx.bytes += bytes;
-    if (!is_multicast(destination)) {
-        ++rx.unicast;
-    } else {
-        ++(destination == kBroadcast ? rx.broadcast : rx.multicast);
+/// Tags behind the first matter only for the header's size and for what an untagged port would expose.
+void parse_further_tags(Frame& frame) {
+    const Packet& packet = *frame.packet;
+    std::uint16_t type = frame.ether_type;
+    frame.inner_tag = frame.tagged && is_tag(type);
+    while (is_tag(type) && frame.header_bytes < kHeaderBytes + kMaxTags * kTagBytes &&
+           packet.length >= frame.header_bytes + kTagBytes) {
+        type = read_be16(packet.data + frame.header_bytes + 2);
+        frame.header_bytes = static_cast<std::uint8_t>(frame.header_bytes + kTagBytes);
     }
 }
 
@@ -41,7 +37,8 @@ ParseExit parse_frame(Frame& frame) {
         frame.ether_type = read_be16(packet.data + kTypeOffset + kTagBytes);
         frame.header_bytes = kHeaderBytes + kTagBytes;
     }
-    parse_inner(frame);
+    if (is_tag(frame.ether_type)) [[unlikely]]
+        parse_further_tags(frame);
     return ParseExit::kParsed;
 }
 
@@ -54,7 +51,7 @@ void parse(Burst& burst) {
         meta.in_port = burst.in_port();
         meta.time = burst.now();
         const ParseExit exit = parse_frame(frame);
-        count_received(burst.counters().rx, frame.destination, frame.packet->length);
+        burst.counters().rx.count(frame.destination, frame.packet->length);
         return exit == ParseExit::kParsed ? Verdict::next() : Verdict::drop(DropReason::kTooShort);
     });
 }

@@ -28,13 +28,6 @@ ReplicateExit replicate_frame(const Frame& frame, Departures& departures, Drop d
     }
 }
 
-template <typename CountersOf>
-void replicate(Burst& burst, Departures& departures, CountersOf counters_of) {
-    departures.clear();
-    for (const Frame& frame : burst.frames()) {
-        static_cast<void>(
-            replicate_frame(frame, departures, [&](PortId port) { counters_of(port).drop(DropReason::kNoBuffer); }));
-    }
-}
+void replicate(Burst& burst, Departures& departures, std::span<PortState> ports);
 
 }  // namespace vroce::sw

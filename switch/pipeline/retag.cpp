@@ -41,4 +41,13 @@ RetagExit retag_frame(const Departure& departure, bool leaves_tagged) {
     return RetagExit::kRenumbered;
 }
 
+void retag(Departures& departures, const VlanTable& vlans, std::span<PortState> ports) {
+    departures.filter(ports, [&vlans](const Departure& departure) {
+        const bool tagged = vlans.leaves_tagged(departure.packet->meta.vlan, departure.port());
+        return retag_frame(departure, tagged) == RetagExit::kInnerTagExposed
+                   ? Verdict::drop(DropReason::kInnerTagExposed)
+                   : Verdict::next();
+    });
+}
+
 }  // namespace vroce::sw

@@ -11,8 +11,6 @@ enum class RetagExit : std::uint8_t { kUnchanged, kRenumbered, kPushed, kPopped,
 /// Rewrites departure.packet; precondition: 4 bytes of headroom.
 RetagExit retag_frame(const Departure& departure, bool leaves_tagged);
 
-inline Verdict verdict(RetagExit exit) {
-    return exit != RetagExit::kInnerTagExposed ? Verdict::next() : Verdict::drop(DropReason::kInnerTagExposed);
-}
+void retag(Departures& departures, const VlanTable& vlans, std::span<PortState> ports);
 
 }  // namespace vroce::sw
