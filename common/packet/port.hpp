@@ -28,6 +28,11 @@ public:
     virtual void set_sleeping(bool sleeping) { static_cast<void>(sleeping); }
     /// Wakes the peer when it sleeps; called once after each burst of send().
     virtual void ring_doorbell() {}
+    /// When a sleeping owner must look again although nothing woke it (a peer without doorbell); kNever: not needed.
+    [[nodiscard]] virtual Instant next_poll(Instant now) const {
+        static_cast<void>(now);
+        return kNever;
+    }
 };
 
 }  // namespace vroce

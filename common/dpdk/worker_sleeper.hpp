@@ -1,0 +1,41 @@
+// When and how a worker sleeps (design D6): it polls while there is work, sleeps after a few microseconds of empty
+// polls on a descriptor set with its next deadline, and is woken by doorbells.
+#pragma once
+
+#include <cstdint>
+
+#include "common/base/time.hpp"
+
+namespace vroce {
+
+enum class PollMode : std::uint8_t { Adaptive, Busy };
+
+class WorkerSleeper {
+public:
+    explicit WorkerSleeper(PollMode mode, Duration empty_poll_limit = microseconds(5));
+    ~WorkerSleeper();
+    WorkerSleeper(const WorkerSleeper&) = delete;
+    WorkerSleeper& operator=(const WorkerSleeper&) = delete;
+
+    /// Descriptors whose readability wakes the worker; any thread.
+    void add(int fd);
+    void remove(int fd);
+
+    /// Once per iteration: true when the worker has found nothing for long enough and should prepare to sleep (tell its
+    /// peers, poll once more, then call sleep).
+    [[nodiscard]] bool should_sleep(Instant now, bool worked);
+    /// Sleeps until a descriptor is readable or until the deadline (kNever: for ever, `now` or earlier: not at all).
+    void sleep(Instant now, Instant deadline);
+
+    [[nodiscard]] std::uint64_t sleeps() const { return sleeps_; }
+
+private:
+    PollMode mode_;
+    Duration empty_poll_limit_;
+    Instant last_work_{};
+    int epoll_fd_;
+    int timer_slack_set_ = 0;
+    std::uint64_t sleeps_ = 0;
+};
+
+}  // namespace vroce
