@@ -1,16 +1,13 @@
 #include "tools/lab/lab_file.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <initializer_list>
 #include <set>
-#include <string_view>
 
 #include "common/base/units.hpp"
+#include "tools/lab/json_object.hpp"
 
 namespace vroce::tools {
 namespace {
@@ -23,104 +20,7 @@ constexpr std::uint64_t kSpeedMaxBps = 800'000'000'000;
 constexpr int kMtuMin = 1280;  // IPv6 needs it
 constexpr int kMtuMax = 9100;
 
-/// Thrown inside this file only; load_lab turns it into an Error with the file's name before it.
-struct Wrong {
-    std::string message;
-};
-
-/// One object of the file with the path that leads to it, so that every complaint says where.
-class Object {
-public:
-    Object(const json& value, std::string where) : value_(value), where_(std::move(where)) {
-        if (!value.is_object()) throw Wrong{fmt::format("{}: an object {{…}} is expected", where_)};
-    }
-
-    void allow_only(std::initializer_list<std::string_view> keys) const {
-        for (const auto& [key, unused] : value_.items()) {
-            if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-            std::string allowed;
-            for (const std::string_view k : keys) allowed += (allowed.empty() ? "" : ", ") + std::string(k);
-            throw Wrong{fmt::format("{}: unknown key '{}'; allowed: {}", where_, key, allowed)};
-        }
-    }
-
-    bool has(const char* key) const { return value_.contains(key); }
-    const json& at(const char* key) const {
-        if (!has(key)) throw Wrong{fmt::format("{}: '{}' is missing", where_, key)};
-        return value_[key];
-    }
-    std::string path(const std::string& key) const { return where_.empty() ? key : where_ + "." + key; }
-
-    /// A string, or a number written without quotes.
-    std::string text(const char* key) const {
-        const json& v = at(key);
-        if (v.is_string()) return v.get<std::string>();
-        if (v.is_number_integer()) return v.dump();
-        throw Wrong{fmt::format("{}: a string is expected, not {}", path(key), v.dump())};
-    }
-    std::string text_or(const char* key, const std::string& otherwise) const {
-        return has(key) ? text(key) : otherwise;
-    }
-
-    int number_or(const char* key, int otherwise, int min, int max) const {
-        if (!has(key)) return otherwise;
-        const json& v = at(key);
-        if (v.is_number_integer() && v.get<std::int64_t>() >= min && v.get<std::int64_t>() <= max) return v.get<int>();
-        throw Wrong{fmt::format("{}: {} is not allowed; {} to {} is", path(key), v.dump(), min, max)};
-    }
-
-    std::string one_of(const char* key, std::initializer_list<std::string_view> words) const {
-        if (!has(key)) return {};
-        const std::string word = text(key);
-        if (std::find(words.begin(), words.end(), word) != words.end()) return word;
-        std::string allowed;
-        for (const std::string_view w : words) allowed += (allowed.empty() ? "" : ", ") + std::string(w);
-        throw Wrong{fmt::format("{}: '{}' is not allowed; {} are", path(key), word, allowed)};
-    }
-
-private:
-    const json& value_;
-    std::string where_;
-};
-
-/// Names become folders, namespaces and command words.
-void check_name(const std::string& where, const std::string& name) {
-    const bool ok = !name.empty() && name.size() <= 32 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 || c == '-' || c == '_';
-    });
-    if (!ok) throw Wrong{fmt::format("{}: '{}' is not a name; 1 to 32 letters, digits, '-' and '_' are", where, name)};
-}
-
-/// Interfaces of the kernel hold 15 bytes; the device's name is a folder.
-void check_device_name(const std::string& where, const std::string& name) {
-    check_name(where, name);
-    if (name.size() > 15) throw Wrong{fmt::format("{}: '{}' is longer than 15 letters", where, name)};
-}
-
-void check_address(const std::string& where, const std::string& text) {
-    const auto slash = text.find('/');
-    const std::string host = text.substr(0, slash);
-    unsigned char bytes[16];
-    const int bits = ::inet_pton(AF_INET, host.c_str(), bytes) == 1    ? 32
-                     : ::inet_pton(AF_INET6, host.c_str(), bytes) == 1 ? 128
-                                                                       : 0;
-    const std::string length = slash == std::string::npos ? "" : text.substr(slash + 1);
-    const bool digits = !length.empty() && length.size() <= 3 &&
-                        std::all_of(length.begin(), length.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (bits == 0 || !digits || std::stoi(length) > bits) {
-        throw Wrong{fmt::format("{}: '{}' is not an address with its prefix length, as 10.0.0.1/24 is", where, text)};
-    }
-}
-
-void check_mac(const std::string& where, const std::string& mac) {
-    bool ok = mac.size() == 17;
-    for (std::size_t i = 0; ok && i < mac.size(); ++i) {
-        ok = i % 3 == 2 ? mac[i] == ':' : std::isxdigit(static_cast<unsigned char>(mac[i])) != 0;
-    }
-    if (!ok) throw Wrong{fmt::format("{}: '{}' is not a MAC address, as 02:00:00:00:00:01 is", where, mac)};
-}
-
-std::vector<std::string> read_addresses(const Object& object) {
+std::vector<std::string> read_addresses(const JsonObject& object) {
     if (!object.has("address")) return {};
     const json& v = object.at("address");
     const std::string where = object.path("address");
@@ -134,11 +34,11 @@ std::vector<std::string> read_addresses(const Object& object) {
 }
 
 LabEndpoint read_endpoint(const std::string& name, const json& value, const std::string& where, std::size_t index) {
-    const Object object(value, where);
+    const JsonObject object(value, where);
     object.allow_only({"device", "interface", "address", "mac", "vlan", "vendor-id", "vendor-part-id"});
     LabEndpoint endpoint;
     endpoint.name = name;
-    endpoint.device = object.text_or("device", "vroce0");
+    endpoint.device = object.text_or("device", fmt::format("vroce{}", index));
     endpoint.interface = object.text_or("interface", fmt::format("eth{}", index));
     endpoint.addresses = read_addresses(object);
     endpoint.mac = object.text_or("mac", "");
@@ -146,13 +46,17 @@ LabEndpoint read_endpoint(const std::string& name, const json& value, const std:
     endpoint.vendor_id = object.text_or("vendor-id", "");
     endpoint.vendor_part_id = object.text_or("vendor-part-id", "");
     check_name(where, name);
-    check_device_name(object.path("device"), endpoint.device);
-    check_device_name(object.path("interface"), endpoint.interface);
+    check_name(object.path("device"), endpoint.device);
+    if (endpoint.device.rfind("vroce", 0) != 0) {
+        throw Wrong{
+            fmt::format("{}: '{}' does not begin with vroce, as vroce0 does", object.path("device"), endpoint.device)};
+    }
+    check_interface_name(object.path("interface"), endpoint.interface);
     if (!endpoint.mac.empty()) check_mac(object.path("mac"), endpoint.mac);
     return endpoint;
 }
 
-void read_uplink(const Object& object, LabHost& host) {
+void read_uplink(const JsonObject& object, LabHost& host) {
     const json& uplink = object.at("uplink");
     const bool pair = uplink.is_array() && uplink.size() == 2 && uplink[0].is_string() && uplink[1].is_string();
     if (!pair)
@@ -163,7 +67,7 @@ void read_uplink(const Object& object, LabHost& host) {
 }
 
 LabHost read_host(const std::string& name, const json& value, const std::string& where) {
-    const Object object(value, where);
+    const JsonObject object(value, where);
     object.allow_only({"uplink", "speed", "mtu", "endpoints"});
     LabHost host;
     host.name = name;
@@ -174,7 +78,7 @@ LabHost read_host(const std::string& name, const json& value, const std::string&
     host.speed_bps = *speed;
     host.mtu = object.number_or("mtu", 4200, kMtuMin, kMtuMax);
     std::set<std::string> interfaces;
-    const Object endpoints(object.at("endpoints"), object.path("endpoints"));
+    const JsonObject endpoints(object.at("endpoints"), object.path("endpoints"));
     for (const auto& [vm, definition] : object.at("endpoints").items()) {
         host.endpoints.push_back(read_endpoint(vm, definition, endpoints.path(vm), host.endpoints.size()));
         if (!interfaces.insert(host.endpoints.back().interface).second) {
@@ -187,20 +91,8 @@ LabHost read_host(const std::string& name, const json& value, const std::string&
     return host;
 }
 
-json read_json(const fs::path& path) {
-    std::ifstream in(path);
-    if (!in || fs::is_directory(path)) throw Wrong{"cannot be read: no such file, or no permission"};
-    try {
-        return json::parse(in, nullptr, true, true);  // comments allowed
-    } catch (const json::parse_error& error) {
-        std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 3, column 5: …"
-        if (const auto at = what.find("line "); at != std::string::npos) what = what.substr(at);
-        throw Wrong{"not valid JSON: " + what};
-    }
-}
-
 LabSwitch read_switch(const std::string& name, const json& value, const std::string& where, const fs::path& folder) {
-    const Object object(value, where);
+    const JsonObject object(value, where);
     object.allow_only({"config"});
     check_name(where, name);
     LabSwitch result{name, json::object()};
@@ -209,17 +101,17 @@ LabSwitch read_switch(const std::string& name, const json& value, const std::str
     if (result.config.is_string()) {
         const fs::path file = folder / result.config.get<std::string>();
         try {
-            result.config = read_json(file);
+            result.config = read_json(file.string());
         } catch (const Wrong& wrong) {
             throw Wrong{fmt::format("{}: {}: {}", object.path("config"), file.string(), wrong.message)};
         }
     }
-    const Object checked(result.config, object.path("config"));
+    const JsonObject checked(result.config, object.path("config"));
     return result;
 }
 
 LabFault read_fault(const json& value, const std::string& where) {
-    const Object object(value, where);
+    const JsonObject object(value, where);
     object.allow_only({"dev", "drop", "corrupt", "reorder", "duplicate", "delay_ns", "seed", "direction"});
     LabFault fault{object.text("dev"), value};
     fault.arguments.erase("dev");
@@ -255,7 +147,7 @@ void wire(Lab& lab) {
         if (!taken.insert(host.switch_name + "/" + host.port).second) {
             throw Wrong{fmt::format("{}: {}/{} is another host's", where, host.switch_name, host.port)};
         }
-        check_device_name(where, host.port);
+        check_interface_name(where, host.port);
         plug_in(*sw, host);
     }
 }
@@ -277,18 +169,18 @@ void check_unique_names(const Lab& lab) {
 
 Lab read_lab(const fs::path& path) {
     Lab lab;
-    lab.definition = read_json(path);
-    const Object object(lab.definition, "");
+    lab.definition = read_json(path.string());
+    const JsonObject object(lab.definition, "");
     object.allow_only({"name", "poll", "memory-mib", "switches", "hosts", "faults"});
     lab.name = object.text_or("name", path.stem().string());
     check_name("name", lab.name);
     lab.poll = object.one_of("poll", {"busy", "adaptive"});
     lab.memory_mib = object.number_or("memory-mib", 0, 32, 65536);
-    const Object switches(object.at("switches"), "switches");
+    const JsonObject switches(object.at("switches"), "switches");
     for (const auto& [name, value] : object.at("switches").items()) {
         lab.switches.push_back(read_switch(name, value, switches.path(name), path.parent_path()));
     }
-    const Object hosts(object.at("hosts"), "hosts");
+    const JsonObject hosts(object.at("hosts"), "hosts");
     for (const auto& [name, value] : object.at("hosts").items()) {
         lab.hosts.push_back(read_host(name, value, hosts.path(name)));
     }
