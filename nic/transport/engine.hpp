@@ -15,14 +15,14 @@
 namespace vroce::nic {
 
 struct EngineConfig {
-    std::uint64_t qp_window_bytes = 256 * 1024;   ///< request bytes in flight per QP (design D11f)
-    std::uint64_t port_window_bytes = 1024 * 1024;///< and of all QPs together
-    std::uint32_t quantum_packets = 16;           ///< a QP's turn in the round robin
-    std::uint64_t seed = 1;                       ///< QP numbers
+    std::uint64_t qp_window_bytes = 256 * 1024;     ///< request bytes in flight per QP (design D11f)
+    std::uint64_t port_window_bytes = 1024 * 1024;  ///< and of all QPs together
+    std::uint32_t quantum_packets = 16;             ///< a QP's turn in the round robin
+    std::uint64_t seed = 1;                         ///< QP numbers
 };
 
 struct QpLimits {
-    std::uint32_t send_slots = 0; ///< ring sizes, powers of two
+    std::uint32_t send_slots = 0;  ///< ring sizes, powers of two
     std::uint32_t recv_slots = 0;
     bool signal_all = false;
 };
@@ -31,11 +31,11 @@ struct QpLimits {
 struct QpStatus {
     QpState state = QpState::Reset;
     bool sq_draining = false;
-    std::uint32_t sq_psn = 0; ///< next PSN to be sent
-    std::uint32_t rq_psn = 0; ///< next PSN expected
+    std::uint32_t sq_psn = 0;  ///< next PSN to be sent
+    std::uint32_t rq_psn = 0;  ///< next PSN expected
 };
 
-struct EngineCounters; // engine_counters.hpp: one named field per event, with a label table
+struct EngineCounters;  // engine_counters.hpp: one named field per event, with a label table
 
 class Engine {
 public:
@@ -56,7 +56,8 @@ public:
 
     /// A RoCE v2 frame from its Ethernet header on (FCS stripped), IP header at meta.l3_offset. Takes ownership.
     void receive(Instant now, Packet* packet);
-    /// New send work requests were posted to this QP (in Err: they are flushed; also call it for posted receives in Err).
+    /// New send work requests were posted to this QP (in Err: they are flushed; also call it for posted receives in
+    /// Err).
     void doorbell(Instant now, std::uint32_t qpn);
     /// A copy that QpEnv answered with Pending has ended.
     void on_copy_done(Instant now, std::uint32_t qpn, CopyDirection direction, bool ok);

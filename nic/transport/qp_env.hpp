@@ -12,8 +12,8 @@ namespace vroce::nic {
 /// How a copy to or from application memory went.
 enum class CopyResult : std::uint8_t {
     Done,
-    Fault,   ///< key, bounds, access or address is not valid
-    Pending, ///< goes on elsewhere; Engine::on_copy_done(qpn, ok) says when it ended. At most one per direction and QP
+    Fault,    ///< key, bounds, access or address is not valid
+    Pending,  ///< goes on elsewhere; Engine::on_copy_done(qpn, ok) says when it ended. At most one per direction and QP
 };
 enum class CopyDirection : std::uint8_t { Send, Receive };
 
@@ -26,8 +26,8 @@ public:
 
     // ---- send queue
     /// Copies the send WQE at ring index `index` into `out` and validates it. False when nothing is posted there.
-    /// An invalid WQE (unknown opcode, too many SGEs, length over 2^31) is given with `valid` false: the QP completes it
-    /// with LocQpOpErr and goes to Err.
+    /// An invalid WQE (unknown opcode, too many SGEs, length over 2^31) is given with `valid` false: the QP completes
+    /// it with LocQpOpErr and goes to Err.
     virtual bool fetch_send(std::uint32_t index, SendWqe& out, bool& valid) = 0;
     /// Copies payload bytes [offset, offset + sum of slices) of a send WQE into the slices (one per packet).
     [[nodiscard]] virtual CopyResult gather(const SendWqe& wqe, std::uint64_t offset,

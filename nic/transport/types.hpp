@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "common/base/time.hpp"
-#include "nic/wire/address.hpp" // MacAddress, Gid, AddressVector
+#include "nic/wire/address.hpp"  // MacAddress, Gid, AddressVector
 
 namespace vroce::nic {
 
@@ -66,18 +66,18 @@ enum class AsyncEventType : std::uint32_t {
 struct SendWqe {
     std::uint64_t wr_id = 0;
     std::uint64_t remote_addr = 0;
-    std::uint64_t length = 0;   ///< bytes of payload in all, <= 2^31
+    std::uint64_t length = 0;  ///< bytes of payload in all, <= 2^31
     std::uint32_t rkey = 0;
-    std::uint32_t imm = 0;      ///< passed unchanged
-    std::uint32_t index = 0;    ///< ring index, free-running
+    std::uint32_t imm = 0;    ///< passed unchanged
+    std::uint32_t index = 0;  ///< ring index, free-running
     WrOpcode opcode = WrOpcode::Send;
-    std::uint8_t flags = 0;     ///< SendFlags
+    std::uint8_t flags = 0;  ///< SendFlags
     std::uint16_t sge_count = 0;
 };
 
 struct RecvWqe {
     std::uint64_t wr_id = 0;
-    std::uint64_t length = 0;   ///< room in all, bytes
+    std::uint64_t length = 0;  ///< room in all, bytes
     std::uint32_t index = 0;
     std::uint32_t sge_count = 0;
 };
@@ -88,12 +88,12 @@ struct Completion {
     std::uint32_t wqe_index = 0;
     std::uint32_t byte_len = 0;
     std::uint32_t imm = 0;
-    std::uint32_t vendor_err = 0; ///< why, beyond the status; see VendorError of the transport
+    std::uint32_t vendor_err = 0;  ///< why, beyond the status; see VendorError of the transport
     WcStatus status = WcStatus::Success;
     WcOpcode opcode = WcOpcode::Send;
     bool with_imm = false;
     bool solicited = false;
-    bool receive = false;         ///< goes to the receive CQ
+    bool receive = false;  ///< goes to the receive CQ
 };
 
 /// Queue pair attributes of IBTA 11.2.5.2, validated by the device layer against the transition's table.
@@ -103,14 +103,14 @@ struct QpAttributes {
     std::uint32_t path_mtu_bytes = 1'024;
     std::uint32_t rq_psn = 0;
     std::uint32_t sq_psn = 0;
-    std::uint32_t access = 0;              ///< AccessFlags
+    std::uint32_t access = 0;  ///< AccessFlags
     std::uint16_t pkey = 0xFFFF;
-    std::uint8_t max_rd_atomic = 0;        ///< READs we may have outstanding
-    std::uint8_t max_dest_rd_atomic = 0;   ///< READs the peer may have outstanding here
-    std::uint8_t min_rnr_timer = 0;        ///< code 0..31
-    std::uint8_t timeout = 0;              ///< code 0..31, 0: never
-    std::uint8_t retry_count = 0;          ///< 0..7, all finite
-    std::uint8_t rnr_retry = 0;            ///< 0..6, 7: for ever
+    std::uint8_t max_rd_atomic = 0;       ///< READs we may have outstanding
+    std::uint8_t max_dest_rd_atomic = 0;  ///< READs the peer may have outstanding here
+    std::uint8_t min_rnr_timer = 0;       ///< code 0..31
+    std::uint8_t timeout = 0;             ///< code 0..31, 0: never
+    std::uint8_t retry_count = 0;         ///< 0..7, all finite
+    std::uint8_t rnr_retry = 0;           ///< 0..6, 7: for ever
 };
 
 }  // namespace vroce::nic

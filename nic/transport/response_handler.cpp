@@ -1,0 +1,180 @@
+// Responses in the order of IBTA 9.7.5.2: is the PSN one that is out, what does it acknowledge, what does it ask for.
+#include "nic/transport/response_handler.hpp"
+
+#include "nic/transport/segmentation.hpp"
+
+namespace vroce::nic {
+namespace {
+
+WcStatus remote_error(std::uint8_t syndrome) {
+    switch (syndrome) {
+        case kNakInvalidRequest:
+            return WcStatus::RemInvReqErr;
+        case kNakRemoteAccess:
+            return WcStatus::RemAccessErr;
+        case kNakRemoteOperation:
+            return WcStatus::RemOpErr;
+        default:
+            return WcStatus::BadRespErr;  // invalid RD request, and codes nobody defined
+    }
+}
+
+}  // namespace
+
+ResponseHandler::Handled ResponseHandler::on_response(Instant now, const RoceFrame& frame) {
+    const Psn psn = frame.bth.psn;
+    if (steps(queue_.una(), psn) >= steps(queue_.una(), queue_.highest())) {
+        const bool old = distance(queue_.una(), psn) < 0;
+        qp_.count(old ? EngineCounter::RxDropStaleResponse : EngineCounter::RxDropGhostAck);
+        return Handled::Done;
+    }
+    if (frame.op->has(kOpReadResponse)) return on_read_response(now, frame);
+    on_acknowledge(now, frame);
+    return Handled::Done;
+}
+
+void ResponseHandler::on_acknowledge(Instant now, const RoceFrame& frame) {
+    const Psn psn = frame.bth.psn;
+    const std::uint8_t syndrome = frame.aeth().syndrome;
+    switch (syndrome & kSyndromeKindMask) {
+        case kSyndromeKindAck:
+            qp_.count(EngineCounter::RxAcks);
+            if (!advance(now, psn + 1)) implied_nak(psn);
+            break;
+        case kSyndromeKindRnr:
+            on_rnr(now, psn, syndrome & kSyndromeValueMask);
+            break;
+        case kSyndromeKindNak:
+            if (syndrome == kNakSequenceError)
+                on_sequence_nak(now, psn);
+            else
+                on_fatal_nak(now, psn, syndrome);
+            break;
+        default:
+            qp_.count(EngineCounter::RxDropStaleResponse);
+            break;  // kind 10 is reserved: silently dropped
+    }
+}
+
+bool ResponseHandler::advance(Instant now, Psn to) {
+    const Psn before = queue_.una();
+    const Psn sending = queue_.next();
+    const bool reached = queue_.acknowledge(now, to);
+    if (queue_.next() != sending) requester_.abandon_batch();
+    if (queue_.una() != before) {
+        retry_.progress(now, qp_.attributes, queue_.outstanding());
+        requester_.wake();
+    }
+    return reached;
+}
+
+/// An answer to something behind an unanswered READ: its data was lost (IBTA C9-...: "implied NAK"). An answer to what
+/// has not been sent again since the last rewind is from before it and proves nothing.
+void ResponseHandler::implied_nak(Psn seen) {
+    if (qp_.fault || steps(queue_.una(), seen) >= steps(queue_.una(), queue_.next())) return;
+    if (queue_.oldest()->error != WcStatus::Success) return;
+    qp_.count(EngineCounter::ImpliedNaks);
+    retry(VendorError::SequenceNak);
+}
+
+void ResponseHandler::on_sequence_nak(Instant now, Psn psn) {
+    qp_.count(EngineCounter::RxNakSequence);
+    if (!advance(now, psn)) return implied_nak(psn);
+    if (queue_.outstanding()) retry(VendorError::SequenceNak);
+}
+
+void ResponseHandler::on_rnr(Instant now, Psn psn, std::uint8_t timer_code) {
+    qp_.count(EngineCounter::RxNakRnr);
+    if (!advance(now, psn)) return implied_nak(psn);
+    if (!queue_.outstanding()) return;  // not sent again since the last one
+    if (!retry_.take_rnr_retry()) {
+        qp_.count(EngineCounter::RnrRetryExceeded);
+        queue_.fail_oldest(WcStatus::RnrRetryExcErr, VendorError::ReceiverNotReady);
+        return;
+    }
+    go_back();
+    retry_.wait_rnr(now + rnr_timer(timer_code));
+}
+
+void ResponseHandler::on_fatal_nak(Instant now, Psn psn, std::uint8_t syndrome) {
+    qp_.count(EngineCounter::RxNakFatal);
+    if (!advance(now, psn)) return implied_nak(psn);
+    if (!qp_.fault) queue_.fail_oldest(remote_error(syndrome), VendorError::RemoteNak);
+}
+
+ResponseHandler::Handled ResponseHandler::on_read_response(Instant now, const RoceFrame& frame) {
+    const Psn psn = frame.bth.psn;
+    if (!advance(now, psn)) {
+        implied_nak(psn);
+        return Handled::Done;
+    }
+    if (qp_.fault) return Handled::Done;
+    const SendItem& item = *queue_.oldest();
+    const std::uint32_t index = item.received;
+    const std::uint32_t part = queue_.read_part(item);
+    // FIRST and MIDDLE are alike to us, since a retry begins anywhere; where a part ends is fixed.
+    const bool ends_part = index + 1 == item.packets || (index + 1) % part == 0;
+    const bool matches = item.is_read() && item.error == WcStatus::Success &&
+                         ends_part == frame.op->has(kOpLast | kOpOnly) &&
+                         frame.payload.size() == payload_bytes(item.wqe.length, qp_.mtu(), index);
+    if (!matches) {
+        qp_.count(EngineCounter::BadResponses);
+        queue_.fail_oldest(WcStatus::BadRespErr, VendorError::ResponseMismatch);
+        return Handled::Done;
+    }
+    CopyResult copy = CopyResult::Done;
+    if (!frame.payload.empty())
+        copy =
+            qp_.env.scatter_read(item.wqe, std::uint64_t{index} * qp_.mtu(), frame.payload, index + 1 == item.packets);
+    if (copy == CopyResult::Pending) return Handled::CopyPending;
+    read_copied(now, copy == CopyResult::Done);
+    return Handled::Done;
+}
+
+void ResponseHandler::read_copied(Instant now, bool ok) {
+    if (!ok) {
+        qp_.count(EngineCounter::LocalFaults);
+        queue_.fail_oldest(WcStatus::LocProtErr, VendorError::ScatterFault);
+        return;
+    }
+    const Psn sending = queue_.next();
+    queue_.read_landed(now);
+    if (queue_.next() != sending) requester_.abandon_batch();
+    retry_.progress(now, qp_.attributes, queue_.outstanding());
+    requester_.wake();
+}
+
+void ResponseHandler::on_deadline(Instant now, bool receive_held) {
+    switch (retry_.waiting()) {
+        case RetryState::Waiting::Nothing:
+            return;
+        case RetryState::Waiting::RnrWait:
+            retry_.disarm();
+            requester_.wake();
+            return;
+        case RetryState::Waiting::AckTimeout:
+            break;
+    }
+    if (receive_held) return retry_.postpone(now, qp_.attributes);
+    qp_.count(EngineCounter::AckTimeouts);
+    retry(VendorError::AckTimeout);
+    retry_.begin_recovery();
+}
+
+void ResponseHandler::retry(VendorError reason) {
+    if (!retry_.take_retry()) {
+        qp_.count(EngineCounter::RetryExceeded);
+        queue_.fail_oldest(WcStatus::RetryExcErr, reason);
+        return;
+    }
+    go_back();
+}
+
+void ResponseHandler::go_back() {
+    requester_.abandon_batch();
+    queue_.rewind();
+    retry_.disarm();
+    requester_.wake();
+}
+
+}  // namespace vroce::nic

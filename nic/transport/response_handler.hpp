@@ -1,0 +1,43 @@
+// What comes back to the requester: acknowledgements, NAKs, READ data, and silence.
+#pragma once
+
+#include "nic/transport/qp_context.hpp"
+#include "nic/transport/requester.hpp"
+#include "nic/transport/retry_state.hpp"
+#include "nic/transport/send_queue.hpp"
+#include "nic/wire/frame.hpp"
+
+namespace vroce::nic {
+
+class ResponseHandler {
+public:
+    ResponseHandler(QpContext& qp, Requester& requester, SendQueue& queue, RetryState& retry)
+        : qp_(qp), requester_(requester), queue_(queue), retry_(retry) {}
+
+    enum class Handled : std::uint8_t { Done, CopyPending };
+    /// CopyPending: READ data is being landed; the caller keeps the frame until read_copied().
+    Handled on_response(Instant now, const RoceFrame& frame);
+    void read_copied(Instant now, bool ok);
+    /// The ACK timeout or the RNR wait is over. `receive_held` says that frames of this queue pair wait for a copy on
+    /// our own side.
+    void on_deadline(Instant now, bool receive_held);
+
+private:
+    void on_acknowledge(Instant now, const RoceFrame& frame);
+    Handled on_read_response(Instant now, const RoceFrame& frame);
+    void on_rnr(Instant now, Psn psn, std::uint8_t timer_code);
+    void on_sequence_nak(Instant now, Psn psn);
+    void on_fatal_nak(Instant now, Psn psn, std::uint8_t syndrome);
+    /// Acknowledges all before `to`; false when an unanswered READ lies before it.
+    bool advance(Instant now, Psn to);
+    void implied_nak(Psn seen);
+    void retry(VendorError reason);
+    void go_back();
+
+    QpContext& qp_;
+    Requester& requester_;
+    SendQueue& queue_;
+    RetryState& retry_;
+};
+
+}  // namespace vroce::nic
