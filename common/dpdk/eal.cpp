@@ -70,8 +70,9 @@ private:
 
 std::vector<std::string> arguments(const EalOptions& options, bool no_huge) {
     std::vector<std::string> args{
-        options.name,           "--in-memory", "--no-pci", "--file-prefix=" + options.name, "--log-level=lib.eal:error",
-        "--log-level=pmd:error"};
+        options.name, "--in-memory", "--no-pci", "--file-prefix=" + options.name, "--log-level=*:error",
+        // A peer that comes and goes is ordinary and is told by the port; memif logs each try.
+        "--log-level=pmd.net.memif:critical"};
     args.insert(args.end(), {"-m", std::to_string(options.memory_mib)});
     if (no_huge) args.emplace_back("--no-huge");
     // One lcore, the main thread's. Placing it is the owner's: EAL would otherwise pin it to processor 0.

@@ -111,6 +111,7 @@ Status EthdevPort::start(const EthdevPortOptions& options) {
     result = rte_eth_tx_queue_setup(port_id_, 0, tx_descriptors, SOCKET_ID_ANY, nullptr);
     if (result != 0) return failed("no transmit queue", result);
     result = rte_eth_dev_start(port_id_);
+    started_ = result == 0;
     if (result != 0 && !(is_memif_ && is_client_)) return failed("cannot be started", result);
     if (!is_memif_) {
         rte_eth_promiscuous_enable(port_id_);
@@ -120,7 +121,7 @@ Status EthdevPort::start(const EthdevPortOptions& options) {
 }
 
 EthdevPort::~EthdevPort() {
-    rte_eth_dev_stop(port_id_);
+    if (started_) rte_eth_dev_stop(port_id_);
     rte_eth_dev_close(port_id_);
 }
 
@@ -141,8 +142,8 @@ bool EthdevPort::update_link(Instant now) {
         // A memif client that lost its server stays down until it is started again.
         next_restart_ = now + kRestartInterval;
         ++counters_.restarts;
-        rte_eth_dev_stop(port_id_);
-        rte_eth_dev_start(port_id_);
+        if (started_) rte_eth_dev_stop(port_id_);
+        started_ = rte_eth_dev_start(port_id_) == 0;
     }
     return changed;
 }

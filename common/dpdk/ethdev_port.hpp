@@ -69,6 +69,7 @@ private:
     bool is_memif_ = false;
     bool is_client_ = false;
     bool link_up_ = false;
+    bool started_ = false;
     Instant next_restart_{};
     std::unique_ptr<Doorbell> doorbell_;
     std::array<rte_mbuf*, kBurst> burst_{};
