@@ -12,7 +12,7 @@
 #include <bit>
 #include <cstring>
 
-#include "common/dpdk/burst_guard.hpp"
+#include "common/base/fault_guard.hpp"
 
 namespace vroce {
 
@@ -188,7 +188,7 @@ std::uint16_t EthdevPort::guarded_rx(std::size_t room) {
     const auto burst = [&] { return rte_eth_rx_burst(port_id_, 0, burst_.data(), static_cast<std::uint16_t>(room)); };
     if (!is_memif_) return burst();
     std::uint16_t count = 0;
-    if (guard_burst([&] { count = burst(); })) return count;
+    if (guard_faults([&] { count = burst(); })) return count;
     ++counters_.peer_lost_in_burst;
     link_up_ = false;
     return 0;
@@ -198,7 +198,7 @@ std::uint16_t EthdevPort::guarded_tx(std::uint16_t count) {
     const auto burst = [&] { return rte_eth_tx_burst(port_id_, 0, burst_.data(), count); };
     if (!is_memif_) return burst();
     std::uint16_t took = 0;
-    if (guard_burst([&] { took = burst(); })) return took;
+    if (guard_faults([&] { took = burst(); })) return took;
     ++counters_.peer_lost_in_burst;
     link_up_ = false;
     // Which of them the device had freed is not known: all count as gone with the peer (at most one burst).

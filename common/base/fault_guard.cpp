@@ -1,10 +1,10 @@
-#include "common/dpdk/burst_guard.hpp"
+#include "common/base/fault_guard.hpp"
 
 #include <signal.h>
 
 namespace vroce::detail {
 
-thread_local sigjmp_buf* burst_return = nullptr;
+thread_local sigjmp_buf* fault_return = nullptr;
 
 namespace {
 
@@ -12,9 +12,9 @@ struct sigaction previous_segv;
 struct sigaction previous_bus;
 
 void on_fault(int signal, siginfo_t* info, void* context) {
-    if (burst_return != nullptr) {
-        sigjmp_buf* target = burst_return;
-        burst_return = nullptr;
+    if (fault_return != nullptr) {
+        sigjmp_buf* target = fault_return;
+        fault_return = nullptr;
         siglongjmp(*target, 1);
     }
     // Not ours: whoever was there before us, or death as usual.
@@ -28,7 +28,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-void install_burst_guard() {
+void install_fault_guard() {
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     // SA_NODEFER: leaving by siglongjmp without a saved mask must not leave the signal blocked.
