@@ -1,0 +1,151 @@
+#include "nic/memory/process_memory.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace vroce::nic {
+
+namespace {
+
+using IoVecs = std::array<iovec, AddressSpace::kPiecesMax>;
+
+std::size_t to_iovecs(std::span<const std::span<std::uint8_t>> slices, IoVecs& out) {
+    std::size_t count = 0;
+    for (const auto& slice : slices)
+        if (!slice.empty()) out[count++] = {slice.data(), slice.size()};
+    return count;
+}
+
+std::size_t to_iovecs(std::span<const RemotePiece> pieces, IoVecs& out) {
+    std::size_t count = 0;
+    for (const auto& piece : pieces)
+        // An address of another process: a number here, a pointer only to the kernel.
+        if (piece.length != 0) out[count++] = {reinterpret_cast<void*>(piece.addr), piece.length};  // NOLINT
+    return count;
+}
+
+std::uint64_t total(const IoVecs& vecs, std::size_t count) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i) sum += vecs[i].iov_len;
+    return sum;
+}
+
+/// What of `slices` stands between `from` and `from + length`, for a pread of one piece into several slices.
+std::size_t cut(const IoVecs& vecs, std::size_t count, std::uint64_t from, std::uint64_t length, IoVecs& out) {
+    std::size_t found = 0;
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < count && begin < from + length; ++i) {
+        const std::uint64_t end = begin + vecs[i].iov_len;
+        const std::uint64_t lo = begin > from ? begin : from;
+        const std::uint64_t hi = end < from + length ? end : from + length;
+        if (lo < hi) out[found++] = {static_cast<std::uint8_t*>(vecs[i].iov_base) + (lo - begin), hi - lo};
+        begin = end;
+    }
+    return found;
+}
+
+bool in_file_range(const RemotePiece& piece) {
+    constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
+    return piece.addr < kTop && piece.length < kTop - piece.addr;
+}
+
+}  // namespace
+
+HandedMemory::~HandedMemory() {
+    close(fd_);
+}
+
+CopyResult HandedMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
+    IoVecs local;
+    IoVecs part;
+    const std::size_t count = to_iovecs(to, local);
+    std::uint64_t done = 0;
+    for (const RemotePiece& piece : from) {
+        if (piece.length == 0) continue;
+        if (!in_file_range(piece)) return CopyResult::Fault;
+        const std::size_t parts = cut(local, count, done, piece.length, part);
+        const ssize_t got = preadv(fd_, part.data(), static_cast<int>(parts), static_cast<off_t>(piece.addr));
+        if (got != static_cast<ssize_t>(piece.length)) return CopyResult::Fault;
+        done += piece.length;
+    }
+    return CopyResult::Done;
+}
+
+CopyResult HandedMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag) {
+    std::uint64_t done = 0;
+    for (const RemotePiece& piece : to) {
+        if (piece.length == 0) continue;
+        if (!in_file_range(piece)) return CopyResult::Fault;
+        const ssize_t put = pwrite(fd_, from.data() + done, piece.length, static_cast<off_t>(piece.addr));
+        if (put != static_cast<ssize_t>(piece.length)) return CopyResult::Fault;
+        done += piece.length;
+    }
+    return CopyResult::Done;
+}
+
+CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
+    IoVecs local;
+    IoVecs remote;
+    const std::size_t locals = to_iovecs(to, local);
+    const std::size_t remotes = to_iovecs(from, remote);
+    if (locals == 0) return CopyResult::Done;
+    const ssize_t got = process_vm_readv(pid_, local.data(), locals, remote.data(), remotes, 0);
+    return got == static_cast<ssize_t>(total(local, locals)) ? CopyResult::Done : CopyResult::Fault;
+}
+
+CopyResult PeerMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag) {
+    if (from.empty()) return CopyResult::Done;
+    IoVecs remote;
+    const std::size_t remotes = to_iovecs(to, remote);
+    const iovec local{const_cast<std::uint8_t*>(from.data()), from.size()};
+    const ssize_t put = process_vm_writev(pid_, &local, 1, remote.data(), remotes, 0);
+    return put == static_cast<ssize_t>(from.size()) ? CopyResult::Done : CopyResult::Fault;
+}
+
+namespace {
+
+/// The credentials that decide, as /proc/PID/status prints them.
+struct Credentials {
+    std::string uids;
+    std::string gids;
+    unsigned long long permitted = 0;
+    bool known = false;
+};
+
+Credentials credentials_of(const std::string& pid) {
+    Credentials found;
+    std::ifstream status("/proc/" + pid + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("Uid:")) found.uids = line;
+        if (line.starts_with("Gid:")) found.gids = line;
+        if (!line.starts_with("CapPrm:")) continue;
+        found.permitted = std::stoull(line.substr(7), nullptr, 16);
+        found.known = true;
+    }
+    return found;
+}
+
+bool same_user_namespace(const std::string& pid) {
+    std::array<char, 64> mine{};
+    std::array<char, 64> theirs{};
+    const ssize_t a = readlink("/proc/self/ns/user", mine.data(), mine.size());
+    const ssize_t b = readlink(("/proc/" + pid + "/ns/user").c_str(), theirs.data(), theirs.size());
+    return a > 0 && a == b && mine == theirs;
+}
+
+}  // namespace
+
+bool may_use_pid(pid_t pid) {
+    const Credentials mine = credentials_of("self");
+    const Credentials theirs = credentials_of(std::to_string(pid));
+    if (!mine.known || !theirs.known || !same_user_namespace(std::to_string(pid))) return false;
+    return mine.uids == theirs.uids && mine.gids == theirs.gids && (mine.permitted & ~theirs.permitted) == 0;
+}
+
+}  // namespace vroce::nic
