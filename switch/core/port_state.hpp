@@ -10,6 +10,7 @@ namespace vroce::sw {
 
 struct PortState {
     PortCounters counters;
+    std::uint32_t limit_packets = 0;
     std::unique_ptr<PortTx> tx;  ///< none: the port has no device and is never up
 };
 

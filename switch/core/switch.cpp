@@ -16,6 +16,7 @@ void Switch::attach(PortId port, Port& device, PacketPool& pool) {
     EgressConfig egress;
     egress.speed_bps = config.speed_bps;
     egress.limit_bytes = config.egress_limit_bytes;
+    ports_[port].limit_packets = config.egress_limit_packets;
     ports_[port].tx = std::make_unique<PortTx>(egress, device, pool);
 }
 
@@ -24,7 +25,9 @@ void Switch::apply(Instant now, ConfigSnapshot config) {
     fdb_.flush();
     fdb_.set_ageing(now, config_->fdb_ageing);
     for (std::size_t port = 0; port < ports_.size(); ++port) {
-        if (ports_[port].tx != nullptr) ports_[port].tx->egress().set_speed(config_->ports[port].speed_bps);
+        if (ports_[port].tx == nullptr) continue;
+        ports_[port].limit_packets = config_->ports[port].egress_limit_packets;
+        ports_[port].tx->egress().set_speed(config_->ports[port].speed_bps);
     }
     refresh_usable();
 }

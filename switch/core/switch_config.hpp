@@ -18,6 +18,8 @@ struct PortConfig {
     std::uint32_t mtu_bytes = 9'100;  ///< payload of a frame; Ethernet header and up to two tags come on top
     bool admin_up = true;
     std::uint64_t egress_limit_bytes = std::uint64_t{4} << 20;
+    /// Small frames cost a whole buffer each, as cells do in a switch: bytes alone would let them empty the pool.
+    std::uint32_t egress_limit_packets = 4'096;
 };
 
 struct SwitchConfig {

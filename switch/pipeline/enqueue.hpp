@@ -1,5 +1,5 @@
-// Stage: puts a frame into its output port's queue, if the port's limit leaves room. The buffer manager's queue charge
-// is taken here.
+// Stage: puts a frame into its output port's queue, if the port's limits in bytes and packets leave room. The buffer
+// manager's queue charge is taken here.
 #pragma once
 
 #include "switch/core/departures.hpp"
@@ -9,7 +9,7 @@ namespace vroce::sw {
 enum class EnqueueExit : std::uint8_t { kQueued, kFull };
 
 /// When queued, the packet belongs to the port.
-EnqueueExit enqueue_frame(const Departure& departure, PortTx& tx);
+EnqueueExit enqueue_frame(const Departure& departure, PortState& port);
 
 /// The last stage: no departure is left.
 void enqueue(Departures& departures, std::span<PortState> ports);

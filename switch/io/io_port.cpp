@@ -1,0 +1,54 @@
+// From VROCE_PORT entries to devices.
+#include "switch/io/io_port.hpp"
+
+#include <fmt/format.h>
+
+#include "switch/io/memory_plan.hpp"
+
+namespace vroce::sw {
+namespace {
+
+std::string devargs_of(const LoadedConfig& config, PortId port, const RunDirectory& directory) {
+    const std::string& devargs = config.devices[port].devargs;
+    if (devargs != "memif") return devargs;
+    return fmt::format("net_memif{},role=server,socket={}", port,
+                       directory.file(config.core->ports[port].name + ".memif"));
+}
+
+}  // namespace
+
+std::string IoPorts::names() const {
+    std::string list;
+    for (const auto& port : ports) list += (list.empty() ? "" : ", ") + port->name;
+    return list.empty() ? "none" : list;
+}
+
+Result<IoPorts> open_ports(const LoadedConfig& config, const std::string& file, const RunDirectory& directory,
+                           MbufPool& pool) {
+    IoPorts opened;
+    for (PortId id = 0; id < config.core->ports.size(); ++id) {
+        const PortConfig& port = config.core->ports[id];
+        if (config.devices[id].devargs.empty()) {
+            opened.notes.push_back(fmt::format("{}: no entry in VROCE_PORT, so the port is down", port.name));
+            continue;
+        }
+        if (!port.admin_up) {
+            opened.notes.push_back(fmt::format("{}: admin_status is down, so its device is not opened", port.name));
+            continue;
+        }
+        EthdevPortOptions options;
+        options.devargs = devargs_of(config, id, directory);
+        options.max_frame_bytes = pool.max_frame_bytes();
+        options.descriptors = kDescriptors;
+        Result<std::unique_ptr<EthdevPort>> device = EthdevPort::open(options, pool);
+        if (!device) {
+            return Error{fmt::format("{}: VROCE_PORT|{}: devargs \"{}\": {}; allowed: \"memif\" or a DPDK device", file,
+                                     port.name, config.devices[id].devargs, device.error())};
+        }
+        opened.ports.push_back(std::make_unique<IoPort>(id, port.name, pool));
+        opened.ports.back()->device = std::move(*device);
+    }
+    return opened;
+}
+
+}  // namespace vroce::sw

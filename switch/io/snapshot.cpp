@@ -1,0 +1,129 @@
+// Snapshot and its JSON.
+#include "switch/io/snapshot.hpp"
+
+namespace vroce::sw {
+namespace {
+
+using nlohmann::json;
+
+void take_port(PortSnapshot& snapshot, const Switch& core, const IoPort& port) {
+    const PortTx& tx = *core.tx(port.id);
+    snapshot.open = true;
+    snapshot.link_up = core.link_up(port.id);
+    snapshot.counters = core.counters(port.id);
+    snapshot.tx = tx.counters();
+    snapshot.egress = tx.egress().counters();
+    snapshot.backlog_bytes = tx.egress().backlog_bytes();
+    snapshot.backlog_packets = tx.egress().backlog_packets();
+    snapshot.ethdev = port.device->counters();
+    snapshot.rx_hold_ns = port.rx_hold_ns;
+    snapshot.rx_fault = port.rx_fault.counters();
+    snapshot.tx_fault = tx.fault().counters();
+}
+
+json traffic_json(const TrafficCounters& traffic) {
+    return {{"packets", traffic.packets},
+            {"bytes", traffic.bytes},
+            {"unicast", traffic.unicast},
+            {"multicast", traffic.multicast},
+            {"broadcast", traffic.broadcast}};
+}
+
+json rx_json(const PortSnapshot& port) {
+    json rx = traffic_json(port.counters.rx);
+    rx["mac_control"] = port.counters.rx_mac_control;
+    rx["flooded"] = port.counters.flooded;
+    rx["learn_refused"] = port.counters.learn_refused;
+    rx["rx_hold_ns"] = port.rx_hold_ns;
+    rx["no_buffer_polls"] = port.ethdev.rx_no_buffer;
+    rx["multi_segment"] = port.ethdev.rx_multi_segment;
+    rx["peer_lost_in_burst"] = port.ethdev.peer_lost_in_burst;
+    return rx;
+}
+
+json tx_json(const PortSnapshot& port) {
+    json tx = traffic_json(port.counters.tx);
+    tx["sent_packets"] = port.tx.tx_packets;
+    tx["sent_bytes"] = port.tx.tx_bytes;
+    tx["tx_ring_full"] = port.tx.tx_ring_full;
+    tx["link_down"] = port.tx.link_down;
+    tx["backlog_packets"] = port.backlog_packets;
+    tx["backlog_bytes"] = port.backlog_bytes;
+    tx["backlog_bytes_max"] = port.egress.backlog_bytes_max;
+    return tx;
+}
+
+json fault_json(const CounterSet<FaultEvent>& counters) {
+    json events = json::object();
+    counters.for_each([&events](std::string_view name, std::uint64_t count) { events[std::string(name)] = count; });
+    return events;
+}
+
+json port_counters_json(const PortSnapshot& port) {
+    json drops = json::object();
+    for (std::size_t i = 0; i < kDropReasons; ++i) drops[std::string(kDropLabels[i])] = port.counters.drops[i];
+    return {{"rx", rx_json(port)},
+            {"tx", tx_json(port)},
+            {"drop", std::move(drops)},
+            {"fault", {{"rx", fault_json(port.rx_fault)}, {"tx", fault_json(port.tx_fault)}}},
+            {"device", {{"restarts", port.ethdev.restarts}}}};
+}
+
+}  // namespace
+
+void take_snapshot(Snapshot& snapshot, const Switch& core, const IoPorts& ports, const Worker& worker,
+                   const MbufPool& pool) {
+    for (const auto& port : ports.ports) take_port(snapshot.ports[port->id], core, *port);
+    snapshot.fdb = core.fdb().counters();
+    snapshot.fdb_size = core.fdb().size();
+    snapshot.worker = worker.counters();
+    snapshot.sleeps = worker.sleeps();
+    snapshot.packets_free = pool.available();
+    snapshot.packets_denied = pool.alloc_failures();
+}
+
+json ports_json(const Snapshot& snapshot) {
+    json ports = json::array();
+    for (const PortSnapshot& port : snapshot.ports) {
+        ports.push_back({{"name", port.config.name},
+                         {"link_up", port.link_up},
+                         {"admin_up", port.config.admin_up && port.open},
+                         {"speed_bps", port.config.speed_bps},
+                         {"mtu", port.config.mtu_bytes},
+                         {"devargs", port.device.devargs},
+                         {"role", port.device.role == PortDevice::Role::kHost ? "host" : "switch"}});
+    }
+    return ports;
+}
+
+json counters_json(const Snapshot& snapshot) {
+    json ports = json::object();
+    for (const PortSnapshot& port : snapshot.ports) ports[port.config.name] = port_counters_json(port);
+    return {{"ports", std::move(ports)},
+            {"fdb",
+             {{"entries", snapshot.fdb_size},
+              {"learnt", snapshot.fdb.learnt},
+              {"moved", snapshot.fdb.moved},
+              {"aged", snapshot.fdb.aged},
+              {"full", snapshot.fdb.full}}},
+            {"worker",
+             {{"rounds", snapshot.worker.rounds},
+              {"busy_rounds", snapshot.worker.busy_rounds},
+              {"sleeps", snapshot.sleeps},
+              {"link_changes", snapshot.worker.link_changes},
+              {"packets_free", snapshot.packets_free},
+              {"packets_denied", snapshot.packets_denied}}}};
+}
+
+json fdb_json(const Snapshot& snapshot) {
+    json list = json::array();
+    for (const Fdb::Entry& entry : snapshot.stations) {
+        list.push_back({{"mac", to_string(entry.mac)},
+                        {"vlan", entry.vlan},
+                        {"port", snapshot.ports[entry.port].config.name},
+                        {"age_s", entry.age.ps / seconds(1).ps}});
+    }
+    return list;
+}
+
+}  // namespace vroce::sw
