@@ -40,9 +40,11 @@ CopyResult Copier::read(std::span<const RemotePiece> from, std::span<const std::
     return submit(std::move(job));
 }
 
-CopyResult Copier::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag tag) {
+CopyResult Copier::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
+                         CopyTag tag) {
     auto job = std::make_unique<Job>();
     job->tag = tag;
+    job->tail_bytes = tail_bytes;
     job->pieces.assign(to.begin(), to.end());
     job->data.assign(from.begin(), from.end());
     return submit(std::move(job));
@@ -93,7 +95,7 @@ void Copier::run() {
         lock.unlock();
         const std::span<std::uint8_t> data(job->data);
         const CopyResult result = job->is_read ? memory_->read(job->pieces, {&data, 1}, job->tag)
-                                               : memory_->write(job->pieces, data, job->tag);
+                                               : memory_->write(job->pieces, data, job->tail_bytes, job->tag);
         job->ok = result == CopyResult::Done;
         lock.lock();
         ended_.push_back(std::move(job));

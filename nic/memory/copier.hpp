@@ -30,7 +30,8 @@ public:
 
     CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
                     CopyTag tag) override;
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag tag) override;
+    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
+                     CopyTag tag) override;
     void cancel(std::uint32_t qpn) override;
 
     /// Worker: hands out the copies that have ended, data in place.
@@ -41,6 +42,7 @@ private:
     struct Job {
         CopyTag tag;
         bool is_read = false;
+        std::size_t tail_bytes = 0;
         bool ok = false;
         bool cancelled = false;  ///< worker's
         std::vector<RemotePiece> pieces;

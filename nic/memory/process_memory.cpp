@@ -50,6 +50,34 @@ std::size_t cut(const IoVecs& vecs, std::size_t count, std::uint64_t from, std::
     return found;
 }
 
+/// Appends what of the pieces stands between `from` and `to`, counted in bytes from the first piece's start.
+std::size_t cut(std::span<const RemotePiece> pieces, std::uint64_t from, std::uint64_t to, RemotePiece* out) {
+    std::size_t found = 0;
+    std::uint64_t begin = 0;
+    for (const RemotePiece& piece : pieces) {
+        const std::uint64_t end = begin + piece.length;
+        const std::uint64_t lo = begin > from ? begin : from;
+        const std::uint64_t hi = end < to ? end : to;
+        if (lo < hi) out[found++] = {piece.addr + (lo - begin), hi - lo};
+        begin = end;
+    }
+    return found;
+}
+
+/// Calls `put(pieces, bytes)` for all but the tail, then for the tail.
+template <typename Put>
+CopyResult write_in_order(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
+                          Put&& put) {
+    const std::size_t body = from.size() - tail_bytes;
+    std::array<RemotePiece, AddressSpace::kPiecesMax> pieces;
+    std::size_t count = cut(to, 0, body, pieces.data());
+    if (count != 0 && !put(std::span<const RemotePiece>(pieces.data(), count), from.data())) return CopyResult::Fault;
+    count = cut(to, body, from.size(), pieces.data());
+    if (count != 0 && !put(std::span<const RemotePiece>(pieces.data(), count), from.data() + body))
+        return CopyResult::Fault;
+    return CopyResult::Done;
+}
+
 bool in_file_range(const RemotePiece& piece) {
     constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
     return piece.addr < kTop && piece.length < kTop - piece.addr;
@@ -77,16 +105,17 @@ CopyResult HandedMemory::read(std::span<const RemotePiece> from, std::span<const
     return CopyResult::Done;
 }
 
-CopyResult HandedMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag) {
-    std::uint64_t done = 0;
-    for (const RemotePiece& piece : to) {
-        if (piece.length == 0) continue;
-        if (!in_file_range(piece)) return CopyResult::Fault;
-        const ssize_t put = pwrite(fd_, from.data() + done, piece.length, static_cast<off_t>(piece.addr));
-        if (put != static_cast<ssize_t>(piece.length)) return CopyResult::Fault;
-        done += piece.length;
-    }
-    return CopyResult::Done;
+CopyResult HandedMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from,
+                               std::size_t tail_bytes, CopyTag) {
+    return write_in_order(to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, const std::uint8_t* bytes) {
+        for (const RemotePiece& piece : pieces) {
+            if (!in_file_range(piece)) return false;
+            const ssize_t put = pwrite(fd_, bytes, piece.length, static_cast<off_t>(piece.addr));
+            if (put != static_cast<ssize_t>(piece.length)) return false;
+            bytes += piece.length;
+        }
+        return true;
+    });
 }
 
 CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
@@ -99,13 +128,14 @@ CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const s
     return got == static_cast<ssize_t>(total(local, locals)) ? CopyResult::Done : CopyResult::Fault;
 }
 
-CopyResult PeerMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag) {
-    if (from.empty()) return CopyResult::Done;
-    IoVecs remote;
-    const std::size_t remotes = to_iovecs(to, remote);
-    const iovec local{const_cast<std::uint8_t*>(from.data()), from.size()};
-    const ssize_t put = process_vm_writev(pid_, &local, 1, remote.data(), remotes, 0);
-    return put == static_cast<ssize_t>(from.size()) ? CopyResult::Done : CopyResult::Fault;
+CopyResult PeerMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from,
+                             std::size_t tail_bytes, CopyTag) {
+    return write_in_order(to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, const std::uint8_t* bytes) {
+        IoVecs remote;
+        const std::size_t remotes = to_iovecs(pieces, remote);
+        const iovec local{const_cast<std::uint8_t*>(bytes), total(remote, remotes)};
+        return process_vm_writev(pid_, &local, 1, remote.data(), remotes, 0) == static_cast<ssize_t>(local.iov_len);
+    });
 }
 
 namespace {

@@ -18,7 +18,8 @@ public:
 
     CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
                     CopyTag tag) override;
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag tag) override;
+    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
+                     CopyTag tag) override;
     [[nodiscard]] int fd() const { return fd_; }
 
 private:
@@ -31,7 +32,8 @@ public:
     explicit PeerMemory(pid_t pid) : pid_(pid) {}
     CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
                     CopyTag tag) override;
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, CopyTag tag) override;
+    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
+                     CopyTag tag) override;
 
 private:
     pid_t pid_;
