@@ -61,10 +61,7 @@ bool ResponseHandler::advance(Instant now, Psn to) {
     const Psn sending = queue_.next();
     const bool reached = queue_.acknowledge(now, to);
     if (queue_.next() != sending) requester_.abandon_batch();
-    if (queue_.una() != before) {
-        retry_.progress(now, qp_.attributes, queue_.outstanding());
-        requester_.wake();
-    }
+    if (queue_.una() != before) progressed(now);
     return reached;
 }
 
@@ -72,7 +69,7 @@ bool ResponseHandler::advance(Instant now, Psn to) {
 /// has not been sent again since the last rewind is from before it and proves nothing.
 void ResponseHandler::implied_nak(Psn seen) {
     if (qp_.fault || steps(queue_.una(), seen) >= steps(queue_.una(), queue_.next())) return;
-    if (queue_.oldest()->error != WcStatus::Success) return;
+    if (queue_.oldest()->error != WcStatus::Success || !may_go_back(seen)) return;
     qp_.count(EngineCounter::ImpliedNaks);
     retry(VendorError::SequenceNak);
 }
@@ -80,7 +77,13 @@ void ResponseHandler::implied_nak(Psn seen) {
 void ResponseHandler::on_sequence_nak(Instant now, Psn psn) {
     qp_.count(EngineCounter::RxNakSequence);
     if (!advance(now, psn)) return implied_nak(psn);
-    if (queue_.outstanding()) retry(VendorError::SequenceNak);
+    if (queue_.outstanding() && may_go_back(psn)) retry(VendorError::SequenceNak);
+}
+
+/// One loss is answered by going back once. What else arrives of the same flight says the same, and is over when
+/// something newer than that flight is answered, or progress or the timeout comes.
+bool ResponseHandler::may_go_back(Psn seen) const {
+    return !gone_back_ || distance(flight_end_, seen) >= 0;
 }
 
 void ResponseHandler::on_rnr(Instant now, Psn psn, std::uint8_t timer_code) {
@@ -140,6 +143,11 @@ void ResponseHandler::read_copied(Instant now, bool ok) {
     const Psn sending = queue_.next();
     queue_.read_landed(now);
     if (queue_.next() != sending) requester_.abandon_batch();
+    progressed(now);
+}
+
+void ResponseHandler::progressed(Instant now) {
+    gone_back_ = false;
     retry_.progress(now, qp_.attributes, queue_.outstanding());
     requester_.wake();
 }
@@ -171,6 +179,8 @@ void ResponseHandler::retry(VendorError reason) {
 }
 
 void ResponseHandler::go_back() {
+    gone_back_ = true;
+    flight_end_ = queue_.highest();
     requester_.abandon_batch();
     queue_.rewind();
     retry_.disarm();

@@ -33,11 +33,15 @@ private:
     void implied_nak(Psn seen);
     void retry(VendorError reason);
     void go_back();
+    void progressed(Instant now);
+    [[nodiscard]] bool may_go_back(Psn seen) const;
 
     QpContext& qp_;
     Requester& requester_;
     SendQueue& queue_;
     RetryState& retry_;
+    bool gone_back_ = false;  ///< since the last progress
+    Psn flight_end_;          ///< what had been sent when it last went back
 };
 
 }  // namespace vroce::nic
