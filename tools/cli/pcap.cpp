@@ -95,8 +95,7 @@ Outcome capture(const Arguments& arguments) {
                file, seconds == 0 && packets == 0 ? "; Ctrl-C ends it" : "");
     std::fflush(stdout);
     wait(seconds, packets, file);
-    request.erase("file");
-    const auto stopped = tools::ask(target->peer, "capture.stop", request);
+    const auto stopped = tools::ask(target->peer, "capture.stop");
     if (!stopped) return failure(stopped.error());
     fmt::print("{} packets in {}\n", RecordCounter(file).count(), file);
     return done();

@@ -71,6 +71,19 @@ void print_ports(const std::string& name, const json& answer) {
     fmt::print("{}\n", table.text());
 }
 
+/// {"Ethernet0": {…}, …} as a table with a line for each port.
+void print_by_port(const std::string& name, const json& answer) {
+    json rows = json::array();
+    if (answer.is_object()) {
+        for (const auto& [port, value] : answer.items()) {
+            nlohmann::ordered_json row = {{"port", name + "/" + port}};
+            row.update(nlohmann::ordered_json(value));
+            rows.push_back(row);
+        }
+    }
+    if (!rows.empty()) fmt::print("{}\n", describe(rows));
+}
+
 /// Zeros say nothing to a person; JSON has them all.
 json without_zeros(const json& value) {
     if (!value.is_object()) return value;
@@ -120,7 +133,7 @@ Outcome endpoints(const Arguments& arguments) {
     return show(arguments, collect(arguments, Who::nics, "endpoints"), print_any);
 }
 Outcome faults(const Arguments& arguments) {
-    return show(arguments, collect(arguments, Who::all, "fault.show"), print_any);
+    return show(arguments, collect(arguments, Who::all, "fault.show"), print_by_port);
 }
 
 }  // namespace
