@@ -71,17 +71,19 @@ void print_ports(const std::string& name, const json& answer) {
     fmt::print("{}\n", table.text());
 }
 
-/// {"Ethernet0": {…}, …} as a table with a line for each port.
+/// {"Ethernet0": {…}, …}, all with the same keys, as a table with a line for each port.
 void print_by_port(const std::string& name, const json& answer) {
-    json rows = json::array();
-    if (answer.is_object()) {
-        for (const auto& [port, value] : answer.items()) {
-            nlohmann::ordered_json row = {{"port", name + "/" + port}};
-            row.update(nlohmann::ordered_json(value));
-            rows.push_back(row);
-        }
+    if (!answer.is_object() || answer.empty()) return;
+    std::vector<std::string> head = {"port"};
+    for (const auto& [key, unused] : answer.front().items()) head.push_back(key);
+    Table table(head);
+    for (const auto& [port, values] : answer.items()) {
+        std::vector<std::string> row = {name + "/" + port};
+        for (std::size_t i = 1; i < head.size(); ++i)
+            row.push_back(values.contains(head[i]) ? cell(values[head[i]]) : "-");
+        table.add(row);
     }
-    if (!rows.empty()) fmt::print("{}\n", describe(rows));
+    fmt::print("{}\n", table.text());
 }
 
 /// Zeros say nothing to a person; JSON has them all.
