@@ -135,7 +135,11 @@ Outcome endpoints(const Arguments& arguments) {
     return show(arguments, collect(arguments, Who::nics, "endpoints"), print_any);
 }
 Outcome faults(const Arguments& arguments) {
-    return show(arguments, collect(arguments, Who::all, "fault.show"), print_by_port);
+    const Collected collected = collect(arguments, Who::all, "fault.show");
+    bool any = arguments.has("json") || !collected.error.empty();
+    for (const auto& [name, answer] : collected.answers.items()) any = any || !answer.empty();
+    if (!any) fmt::print("no fault is set\n");
+    return show(arguments, collected, print_by_port);
 }
 
 }  // namespace
