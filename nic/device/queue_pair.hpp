@@ -1,0 +1,95 @@
+// A queue pair as the application shares it: the rings behind the transport's questions (QpEnv). Everything read from a
+// ring is copied once and the copy is checked.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "nic/device/completion_queue.hpp"
+#include "nic/memory/mr_table.hpp"
+#include "nic/transport/qp_env.hpp"
+#include "provider/abi/vroce_abi.h"
+
+namespace vroce::nic {
+
+struct WorkRing {
+    std::uint8_t* base = nullptr;
+    std::uint32_t slots = 0;   ///< power of two
+    std::uint32_t stride = 0;  ///< bytes
+};
+
+struct QpShape {
+    PdId pd = 0;
+    vroce_qp_control* control = nullptr;
+    WorkRing sq;
+    WorkRing rq;
+    std::uint32_t max_send_sge = 0;
+    std::uint32_t max_recv_sge = 0;
+    std::uint32_t max_inline = 0;
+    std::uint32_t slot = 0;
+    std::uint64_t user_handle = 0;
+    bool signal_all = false;
+};
+
+class QueuePair final : public QpEnv {
+public:
+    QueuePair(const QpShape& shape, CompletionQueue& send_cq, CompletionQueue& recv_cq, MrTable& regions,
+              AddressSpace& memory, EventSink& events, const std::uint64_t& now_ns)
+        : shape_(shape),
+          send_cq_(&send_cq),
+          recv_cq_(&recv_cq),
+          regions_(&regions),
+          memory_(&memory),
+          events_(&events),
+          now_ns_(&now_ns) {}
+
+    bool fetch_send(std::uint32_t index, SendWqe& out, bool& valid) override;
+    CopyResult gather(const SendWqe& wqe, std::uint64_t offset,
+                      std::span<const std::span<std::uint8_t>> slices) override;
+    CopyResult scatter_read(const SendWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
+                            bool last) override;
+    bool fetch_recv(std::uint32_t index, RecvWqe& out, bool& valid) override;
+    CopyResult scatter_recv(const RecvWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
+                            bool last) override;
+    RemoteAccess check_remote(std::uint32_t rkey, std::uint64_t va, std::uint64_t length,
+                              std::uint32_t access) override;
+    CopyResult write_remote(std::uint32_t rkey, std::uint64_t va, std::span<const std::uint8_t> bytes,
+                            bool last) override;
+    CopyResult read_remote(std::uint32_t rkey, std::uint64_t va,
+                           std::span<const std::span<std::uint8_t>> slices) override;
+    bool complete(const Completion& completion) override;
+    void async_event(AsyncEventType type) override;
+    void state_changed(QpState state) override { attr.qp_state = static_cast<std::uint32_t>(state); }
+
+    std::uint32_t qpn = 0;
+    vroce_qp_attr attr{};  ///< as ibv_query_qp tells it
+
+    [[nodiscard]] const QpShape& shape() const { return shape_; }
+    [[nodiscard]] CompletionQueue& send_cq() { return *send_cq_; }
+    [[nodiscard]] CompletionQueue& recv_cq() { return *recv_cq_; }
+    [[nodiscard]] std::uint32_t async_events() const { return async_events_; }
+
+private:
+    struct Segment;   // a contiguous range of a checked MR
+    struct Segments;  // what a work request's range falls into
+    [[nodiscard]] bool segments_of(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
+                                   std::uint64_t length, std::uint32_t access, Segments& out);
+    [[nodiscard]] bool remote_segment(std::uint32_t rkey, std::uint64_t va, std::uint64_t length, std::uint32_t access,
+                                      Segments& out);
+    [[nodiscard]] CopyResult read_segments(const Segments& segments, std::span<const std::span<std::uint8_t>> slices,
+                                           CopyDirection direction);
+    [[nodiscard]] CopyResult write_segments(const Segments& segments, std::span<const std::uint8_t> bytes, bool last);
+    [[nodiscard]] CopyResult scatter(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
+                                     std::span<const std::uint8_t> bytes, bool last);
+
+    QpShape shape_;
+    CompletionQueue* send_cq_;
+    CompletionQueue* recv_cq_;
+    MrTable* regions_;
+    AddressSpace* memory_;
+    EventSink* events_;
+    const std::uint64_t* now_ns_;
+    std::uint32_t async_events_ = 0;
+};
+
+}  // namespace vroce::nic
