@@ -29,10 +29,10 @@ inline void publish_consumer(vroce_cq_control& control, std::uint32_t consumer) 
 }
 
 /// Arms, then lets the caller look for CQEs: either it sees one that the NIC published before it saw the arming, or the
-/// NIC sees the arming (Dekker: each side writes its word, fences, reads the other's).
+/// NIC sees the arming: each side writes its word and then reads the other's, all in the one sequentially consistent
+/// order.
 inline void publish_arm(vroce_cq_control& control, std::uint32_t how) {
-    std::atomic_ref<std::uint32_t>(control.armed).store(how, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    std::atomic_ref<std::uint32_t>(control.armed).store(how, std::memory_order_seq_cst);
 }
 
 /// Takes the arming, so that exactly one side sends the event for it.

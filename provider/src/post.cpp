@@ -10,9 +10,16 @@
 namespace vroce::provider {
 namespace {
 
+/// The opcode as the application's memory has it: it need not be a value of the enumeration.
+std::uint32_t opcode_of(const ibv_send_wr& wr) {
+    std::uint32_t opcode = 0;
+    std::memcpy(&opcode, &wr.opcode, sizeof opcode);
+    return opcode;
+}
+
 /// 0; EOPNOTSUPP for what other queue pairs or NICs can do; EINVAL for what nobody can.
 int check_opcode(const ibv_send_wr& wr) {
-    switch (wr.opcode) {
+    switch (opcode_of(wr)) {
         case IBV_WR_RDMA_WRITE:
         case IBV_WR_RDMA_WRITE_WITH_IMM:
         case IBV_WR_SEND:
@@ -29,8 +36,9 @@ int check_opcode(const ibv_send_wr& wr) {
         case IBV_WR_DRIVER1:
         case IBV_WR_ATOMIC_WRITE:
             return EOPNOTSUPP;
+        default:
+            return EINVAL;
     }
-    return EINVAL;
 }
 
 int put_inline(const WorkQueue& queue, const ibv_send_wr& wr, vroce_send_wqe& wqe) {
@@ -57,7 +65,7 @@ void put_header(const ibv_send_wr& wr, vroce_send_wqe& wqe) {
     wqe.imm = wr.imm_data;
     wqe.remote_qpn = 0;
     wqe.remote_qkey = 0;
-    wqe.opcode = static_cast<std::uint8_t>(wr.opcode);
+    wqe.opcode = static_cast<std::uint8_t>(opcode_of(wr));
     wqe.flags = static_cast<std::uint8_t>(wr.send_flags & kKnownSendFlags);
     wqe.reserved = 0;
 }

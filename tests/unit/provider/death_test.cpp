@@ -108,5 +108,23 @@ TEST_F(Death, AForkedChildTouchesNothing) {
     EXPECT_EQ(poll_cq(cq_, 1, &wc), 1) << "the parent goes on";
 }
 
+TEST_F(Death, AForkedChildMayOpenTheDeviceItself) {
+    const pid_t child = fork();
+    if (child == 0) {
+        FakeNic nic;
+        ContextBlock block{};
+        Context own(block.verbs, "vroce0");
+        block.context = &own;
+        const bool opened = own.open(nic.socket_path().c_str()) == 0;
+        ibv_pd* pd = opened ? alloc_pd(&block.verbs.context) : nullptr;
+        _exit(pd != nullptr && !context_->usable() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(context_->usable());
+}
+
 }  // namespace
 }  // namespace vroce::provider::test

@@ -52,6 +52,8 @@ std::string enter_view(const fs::path& stage) {
 class Device : public testing::Test {
 protected:
     static void SetUpTestSuite() {
+        if (root_ != nullptr) return;  // libibverbs keeps the path that it saw first
+        std::atexit(remove_tree);
         char directory[] = "/tmp/vroce-device-test-XXXXXX";
         root_ = new std::string(mkdtemp(directory));
         why_not_ = new std::string(enter_view(fs::path(*root_) / "dev"));
@@ -71,11 +73,9 @@ protected:
         write_line(sys() / "infiniband/any_name0/node_type", "1: CA");
         write_line(sys() / "infiniband/any_name0/session", "/nowhere");
     }
-    static void TearDownTestSuite() {
+    static void remove_tree() {
         std::error_code ignored;
         fs::remove_all(*root_, ignored);
-        delete root_;
-        delete why_not_;
     }
     static fs::path sys() { return fs::path(*root_) / "class"; }
 
