@@ -10,6 +10,7 @@
 #include "common/base/time.hpp"
 #include "nic/device/context.hpp"
 #include "nic/device/limits.hpp"
+#include "nic/device/qp_parameters.hpp"
 #include "nic/memory/mr_table.hpp"
 #include "nic/transport/engine.hpp"
 #include "provider/abi/vroce_abi.h"
@@ -25,14 +26,6 @@ struct QpPlan {
     std::uint32_t max_send_sge = 0;
     std::uint32_t max_recv_sge = 0;
     std::uint32_t max_inline = 0;
-};
-
-/// What the next hop of a QP's destination is; the resolver's answer.
-struct ResolvedPath {
-    MacAddress source_mac;
-    MacAddress destination_mac;
-    Gid source;  ///< the GID at the attribute's sgid_index
-    std::uint16_t vlan = 0;
 };
 
 struct MrRequest {
@@ -107,7 +100,6 @@ public:
 private:
     void remove_qp(Context& context, Context::Qp& qp);
     bool scan_context(Context& context, Instant now);
-    int apply_attributes(QueuePair& qp, std::uint32_t mask, const vroce_qp_attr& attr, const ResolvedPath* path);
 
     Engine& engine_;
     MrTable regions_;

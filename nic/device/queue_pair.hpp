@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "nic/device/completion_queue.hpp"
+#include "nic/device/qp_parameters.hpp"
 #include "nic/memory/mr_table.hpp"
 #include "nic/transport/qp_env.hpp"
 #include "provider/abi/vroce_abi.h"
@@ -63,6 +64,7 @@ public:
 
     std::uint32_t qpn = 0;
     vroce_qp_attr attr{};  ///< as ibv_query_qp tells it
+    ResolvedPath path;     ///< to the peer, from RTR on
 
     [[nodiscard]] const QpShape& shape() const { return shape_; }
     [[nodiscard]] CompletionQueue& send_cq() { return *send_cq_; }
