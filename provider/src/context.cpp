@@ -169,6 +169,7 @@ int Context::create_channel(int& read_fd) {
     read_fd = fds.take(0);
     channel->handle = reply.handle;
     channel->pipe.open(read_fd, writing_end(fds.take(1), read_fd));
+    drop_channel(read_fd);  // one whose descriptor the application closed behind libibverbs' back
     const std::lock_guard guard(mutex_);
     channels_.push_back(std::move(channel));
     return 0;

@@ -86,6 +86,21 @@ TEST_F(ChannelTest, AClosedChannelIsForgottenOnBothSides) {
     channel_.fd = -1;
 }
 
+TEST_F(ChannelTest, ADescriptorClosedBehindOurBackMayComeAgain) {
+    const int before = channel_.fd;
+    close(channel_.fd);
+    int again = -1;
+    ASSERT_EQ(context_->create_channel(again), 0);
+    EXPECT_EQ(again, before) << "the kernel gives the lowest free number";
+    channel_.fd = again;
+    EXPECT_EQ(nic_.count(VROCE_DESTROY_CHANNEL), 1u);
+    ibv_cq* cq = make_cq(8, &channel_);
+    nic_.send_comp_event(fake(cq));
+    EXPECT_EQ(read_event(), cq);
+    cq->comp_events_completed = 1;
+    EXPECT_EQ(destroy_cq(cq), 0);
+}
+
 TEST_F(ChannelTest, TheDeathOfTheNicWakesWhoWaits) {
     ibv_cq* armed = make_cq(8, &channel_);
     ibv_cq* quiet = make_cq(8, &channel_);
