@@ -28,10 +28,20 @@ void write_line(const fs::path& file, const std::string& line) {
     std::ofstream(file) << line << "\n";
 }
 
+/// In a user namespace of our own we are root, or files could not even be created.
+void become_root_of_namespace(uid_t uid, gid_t gid) {
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
+    std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
+}
+
 /// /sys and /dev as the plugin's users see them; empty, or why that can't be had here.
 std::string enter_view(const fs::path& stage) {
-    const int flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
+    const uid_t uid = geteuid();
+    const gid_t gid = getegid();
+    const int flags = uid == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER;
     if (unshare(flags) != 0) return std::string("no private mount namespace: ") + std::strerror(errno);
+    if (uid != 0) become_root_of_namespace(uid, gid);
     if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return "cannot make mounts private";
     fs::create_directories(stage);
     if (mount("tmpfs", stage.c_str(), "tmpfs", 0, nullptr) != 0) return "cannot mount a tmpfs";
