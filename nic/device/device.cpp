@@ -149,7 +149,8 @@ int Device::plan_qp(const vroce_create_qp& request, QpPlan& plan) {
     plan.sq_stride = round_stride(sizeof(vroce_send_wqe) + std::max<std::size_t>(sge_bytes, request.max_inline));
     plan.rq_stride = round_stride(sizeof(vroce_recv_wqe) + plan.max_recv_sge * sizeof(vroce_sge));
     // What the slot has room for anyway is given.
-    plan.max_inline = std::min<std::uint32_t>(plan.sq_stride - sizeof(vroce_send_wqe), Limits::kInlineBytes);
+    const auto room = static_cast<std::uint32_t>(plan.sq_stride - sizeof(vroce_send_wqe));
+    plan.max_inline = std::min(room, Limits::kInlineBytes);
     return 0;
 }
 
