@@ -1,0 +1,200 @@
+#include "nic/io/worker.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "nic/device/device.hpp"
+
+namespace vroce::nic {
+namespace {
+
+constexpr Duration kGap = milliseconds(1);
+constexpr Duration kLinkLook = milliseconds(20);
+/// A third of the time after which switches forget (802.1Q 8.8.3: 300 s).
+constexpr Duration kAnnouncementInterval = seconds(100);
+constexpr std::size_t kWireBursts = 8;      ///< a memif ring at most in one iteration
+constexpr std::size_t kTransmitBursts = 4;  ///< own endpoints among themselves are not paced and could go on for ever
+
+void drain_event(int fd) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got = ::read(fd, &count, sizeof count);
+}
+
+void raise_event(int fd) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t put = ::write(fd, &one, sizeof one);
+}
+
+}  // namespace
+
+Worker::Worker(WorkerParts parts)
+    : parts_(std::move(parts)), bridge_(parts_.endpoints, parts_.mtu, parts_.pool, *this), sleeper_(parts_.poll) {
+    const EgressConfig line{.speed_bps = parts_.speed_bps, .limit_bytes = parts_.queue_limit_bytes};
+    uplink_ = std::make_unique<AttachedPort>("uplink", line, parts_.uplink, parts_.pool);
+    const EgressConfig not_paced{.speed_bps = 0, .limit_bytes = parts_.queue_limit_bytes};
+    for (std::size_t i = 0; i < parts_.taps.size(); ++i) {
+        taps_.push_back(std::make_unique<AttachedPort>(parts_.tap_names[i], not_paced, *parts_.taps[i], parts_.pool));
+        sleeper_.add(parts_.taps[i]->wake_fd());
+    }
+    if (parts_.uplink.wake_fd() >= 0) sleeper_.add(parts_.uplink.wake_fd());
+    sleeper_.add(parts_.doorbell_fd);
+    sleeper_.add(parts_.mailbox.fd());
+    next_announcement_ = kNever;
+    last_iteration_ = kNever;
+}
+
+Worker::~Worker() = default;
+
+void Worker::run() {
+    while (running_) {
+        now_ = clock_.now();
+        begin_iteration(now_);
+        look_after_link(now_);
+        bool worked = receive_wire(now_);
+        worked |= receive_taps(now_);
+        worked |= serve_applications(now_);
+        worked |= parts_.mailbox.drain();
+        parts_.engine.on_timeout(now_);  // only now: what would have been in time has been read (D11f)
+        worked |= transmit(now_);
+        worked |= flush(now_);
+        if (sleeper_.should_sleep(now_, worked)) sleep(now_);
+    }
+}
+
+bool Worker::receive_wire(Instant now) {
+    bool worked = false;
+    for (std::size_t i = 0; i < kWireBursts; ++i) {
+        const std::size_t count = uplink_->receive(now, burst_);
+        for (std::size_t p = 0; p < count; ++p) bridge_.from_wire(burst_[p]);
+        worked |= count != 0;
+        if (count < burst_.size()) break;
+    }
+    return worked;
+}
+
+/// Interfaces get half of the room that the line has, so that neither TCP nor RDMA starves.
+bool Worker::receive_taps(Instant now) {
+    const std::size_t room = std::min((room_on_wire() + 1) / 2, burst_.size());
+    if (room == 0) return false;
+    bool worked = false;
+    for (std::size_t i = 0; i < taps_.size(); ++i) {
+        const std::size_t count = taps_[i]->receive(now, std::span(burst_).first(room));
+        for (std::size_t p = 0; p < count; ++p) bridge_.from_tap(i, burst_[p]);
+        worked |= count != 0;
+    }
+    return worked;
+}
+
+bool Worker::serve_applications(Instant now) {
+    bool worked = false;
+    for (Device* device : devices_) {
+        worked |= device->scan_doorbells(now);
+        worked |= device->collect_copies(now);
+    }
+    return worked;
+}
+
+bool Worker::transmit(Instant now) {
+    bool worked = false;
+    for (std::size_t i = 0; i < kTransmitBursts; ++i) {
+        const std::size_t room = std::min(room_on_wire(), burst_.size());
+        const std::size_t count = room == 0 ? 0 : parts_.engine.transmit(now, std::span(burst_).first(room));
+        for (std::size_t p = 0; p < count; ++p) bridge_.from_engine(burst_[p]);
+        worked |= count != 0;
+        if (count < room || room == 0) break;
+    }
+    return worked;
+}
+
+bool Worker::flush(Instant now) {
+    bool worked = uplink_->flush(now);
+    for (const auto& tap : taps_) worked |= tap->flush(now);
+    return worked;
+}
+
+void Worker::look_after_link(Instant now) {
+    if (now >= next_link_look_) {
+        next_link_look_ = now + kLinkLook;
+        const bool was_up = next_announcement_ != kNever;
+        parts_.uplink.update_link(now);
+        const bool up = parts_.uplink.link_up();
+        if (up != was_up) {
+            ++counters_.link_changes;
+            next_announcement_ = up ? now : kNever;
+            raise_event(parts_.link_event_fd);
+        }
+    }
+    if (now < next_announcement_) return;
+    next_announcement_ = now + kAnnouncementInterval;
+    bridge_.announce();
+}
+
+std::size_t Worker::room_on_wire() const {
+    const std::size_t backlog = uplink_->backlog_packets();
+    return backlog < kBacklogPackets ? kBacklogPackets - backlog : 0;
+}
+
+void Worker::sleep(Instant now) {
+    set_sleeping(true);
+    // Once more, now that everybody knows: what came before they knew would wake nobody.
+    bool worked = receive_wire(now);
+    worked |= receive_taps(now);
+    worked |= serve_applications(now);
+    worked |= parts_.mailbox.drain();
+    if (!worked && running_) {
+        sleeper_.sleep(now, next_deadline(now));
+        drain_event(parts_.doorbell_fd);
+        last_iteration_ = kNever;
+    }
+    set_sleeping(false);
+}
+
+void Worker::set_sleeping(bool sleeping) {
+    parts_.status_page.set_sleeping(kIndex, sleeping);
+    parts_.uplink.set_sleeping(sleeping);
+    for (const auto& tap : parts_.taps) tap->set_sleeping(sleeping);
+}
+
+Instant Worker::next_deadline(Instant now) const {
+    Instant earliest =
+        std::min({uplink_->next_deadline(), parts_.uplink.next_poll(now), next_link_look_, next_announcement_});
+    // With a full line the engine has to wait for it, whatever it would like to send.
+    if (room_on_wire() > 0) earliest = std::min(earliest, parts_.engine.next_deadline());
+    for (const auto& tap : taps_) earliest = std::min(earliest, tap->next_deadline());
+    return earliest;
+}
+
+void Worker::begin_iteration(Instant now) {
+    ++counters_.iterations;
+    for (Device* device : devices_) device->set_time(now);
+    const Duration gap = now - std::min(last_iteration_, now);
+    last_iteration_ = now;
+    if (gap < kGap) return;
+    const auto ns = static_cast<std::uint64_t>(gap.ps / 1'000);
+    ++counters_.loop_gaps;
+    counters_.loop_gap_ns += ns;
+    counters_.loop_gap_max_ns = std::max(counters_.loop_gap_max_ns, ns);
+}
+
+void Worker::add_device(Device& device) {
+    devices_.push_back(&device);
+}
+
+void Worker::remove_device(Device& device) {
+    std::erase(devices_, &device);
+}
+
+void Worker::set_addresses(std::size_t endpoint, std::vector<Gid> addresses) {
+    bridge_.set_addresses(endpoint, std::move(addresses));
+    if (next_announcement_ != kNever) next_announcement_ = now_;
+}
+
+AttachedPort* Worker::find_port(const std::string& name) {
+    if (name == uplink_->name()) return uplink_.get();
+    const auto found = std::find_if(taps_.begin(), taps_.end(), [&](const auto& tap) { return tap->name() == name; });
+    return found != taps_.end() ? found->get() : nullptr;
+}
+
+}  // namespace vroce::nic

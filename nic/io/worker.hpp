@@ -1,0 +1,118 @@
+// The worker: one loop that moves every packet of the process. It owns ports, bridge, engine and device tables; others
+// reach it through its mailbox.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/dpdk/clock.hpp"
+#include "common/dpdk/ethdev_port.hpp"
+#include "common/dpdk/mailbox.hpp"
+#include "common/dpdk/worker_sleeper.hpp"
+#include "nic/bridge/bridge.hpp"
+#include "nic/host/arena.hpp"
+#include "nic/io/attached_port.hpp"
+#include "nic/io/tap_port.hpp"
+#include "nic/transport/engine.hpp"
+
+namespace vroce::nic {
+
+class Device;
+
+struct WorkerCounters {
+    std::uint64_t iterations = 0;
+    std::uint64_t loop_gaps = 0;        ///< iterations that took longer than a millisecond: the core was elsewhere
+    std::uint64_t loop_gap_ns = 0;      ///< their time in all
+    std::uint64_t loop_gap_max_ns = 0;  ///< and the longest
+    std::uint64_t link_changes = 0;
+};
+
+/// What the worker works with; all of it outlives the worker.
+struct WorkerParts {
+    EthdevPort& uplink;
+    std::uint64_t speed_bps = 0;
+    std::uint64_t queue_limit_bytes = 0;  ///< of what waits for one port
+    std::vector<std::unique_ptr<TapPort>>& taps;
+    std::vector<std::string> tap_names;
+    std::vector<BridgeEndpoint> endpoints;  ///< one for each TAP
+    std::uint32_t mtu = 0;
+    PacketPool& pool;
+    Engine& engine;
+    StatusPage& status_page;
+    Mailbox& mailbox;
+    int doorbell_fd = -1;    ///< applications write to it when the worker sleeps
+    int link_event_fd = -1;  ///< the worker writes to it when the uplink's state changed
+    PollMode poll = PollMode::Adaptive;
+};
+
+class Worker final : private BridgeSink {
+public:
+    static constexpr std::uint32_t kIndex = 0;  ///< of the only worker, in the status page
+
+    explicit Worker(WorkerParts parts);
+    ~Worker() override;
+
+    /// Until stop().
+    void run();
+
+    // ---- through the mailbox only
+    void stop() { running_ = false; }
+    void add_device(Device& device);
+    void remove_device(Device& device);
+    void set_addresses(std::size_t endpoint, std::vector<Gid> addresses);
+    /// nullptr when there is no such port.
+    [[nodiscard]] AttachedPort* find_port(const std::string& name);
+    [[nodiscard]] AttachedPort& uplink() { return *uplink_; }
+    [[nodiscard]] EthdevPort& uplink_device() { return parts_.uplink; }
+    [[nodiscard]] const std::vector<std::unique_ptr<AttachedPort>>& taps() const { return taps_; }
+    [[nodiscard]] const TapPort& tap_device(std::size_t endpoint) const { return *parts_.taps[endpoint]; }
+    [[nodiscard]] const Bridge& bridge() const { return bridge_; }
+    [[nodiscard]] const Engine& engine() const { return parts_.engine; }
+    [[nodiscard]] const WorkerCounters& counters() const { return counters_; }
+    [[nodiscard]] std::uint64_t sleeps() const { return sleeper_.sleeps(); }
+
+    /// Any thread.
+    [[nodiscard]] Instant now() const { return clock_.now(); }
+
+private:
+    static constexpr std::size_t kBurst = 32;
+    /// Frames that may wait for the line: enough to fill it while the worker is at other things, few enough that
+    /// retransmission timers and pacing agree.
+    static constexpr std::size_t kBacklogPackets = 2 * kBurst;
+
+    bool receive_wire(Instant now);
+    bool receive_taps(Instant now);
+    bool serve_applications(Instant now);
+    bool transmit(Instant now);
+    bool flush(Instant now);
+    void look_after_link(Instant now);
+    void sleep(Instant now);
+    void set_sleeping(bool sleeping);
+    [[nodiscard]] Instant next_deadline(Instant now) const;
+    [[nodiscard]] std::size_t room_on_wire() const;
+    /// Tells everybody the time, and counts it when the core was elsewhere.
+    void begin_iteration(Instant now);
+
+    void to_wire(Packet* packet) override { uplink_->send(packet); }
+    void to_tap(std::size_t endpoint, Packet* packet) override { taps_[endpoint]->send(packet); }
+    void to_engine(Packet* packet) override { parts_.engine.receive(now_, packet); }
+
+    WorkerParts parts_;
+    TscClock clock_;
+    Bridge bridge_;
+    std::unique_ptr<AttachedPort> uplink_;
+    std::vector<std::unique_ptr<AttachedPort>> taps_;
+    std::vector<Device*> devices_;
+    WorkerSleeper sleeper_;
+    std::array<Packet*, kBurst> burst_{};
+    Instant now_;             ///< of this iteration
+    Instant last_iteration_;  ///< kNever after a sleep: that gap was meant
+    Instant next_link_look_;
+    Instant next_announcement_;
+    bool running_ = true;
+    WorkerCounters counters_;
+};
+
+}  // namespace vroce::nic
