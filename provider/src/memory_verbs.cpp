@@ -42,11 +42,10 @@ struct PageRange {
     std::size_t page_bytes;
 };
 
-PageRange pages_around(std::uint64_t addr, std::size_t length) {
-    const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-    const std::uint64_t begin = addr & ~(page - 1);
-    const std::uint64_t end = (addr + length + page - 1) & ~(page - 1);
-    return {reinterpret_cast<std::byte*>(begin), end - begin, page};
+PageRange pages_around(void* addr, std::size_t length) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(addr) & (page - 1);
+    return {static_cast<std::byte*>(addr) - before, (before + length + page - 1) & ~(page - 1), page};
 }
 
 bool has_hole(const PageRange& range) {
@@ -74,7 +73,7 @@ bool kernel_populates() {
 
 /// Faults the pages in. A hole is EFAULT, as pinning has it; memory that may not be written is EINVAL. madvise calls a
 /// hole ENOMEM, which it also says when memory is short, so the two are told apart.
-int populate(std::uint64_t addr, std::size_t length, int access) {
+int populate(void* addr, std::size_t length, int access) {
     const PageRange range = pages_around(addr, length);
     if (!kernel_populates()) return has_hole(range) ? EFAULT : 0;
     const int advice = (access & IBV_ACCESS_LOCAL_WRITE) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
@@ -112,10 +111,11 @@ int register_with_nic(Context& context, vroce_reg_mr& request, vroce_reg_mr_repl
     return error;
 }
 
-int try_reg_mr(ProtectionDomain& pd, std::uint64_t addr, std::size_t length, std::uint64_t iova, int access,
+int try_reg_mr(ProtectionDomain& pd, void* pointer, std::size_t length, std::uint64_t iova, int access,
                MemoryRegion& mr) {
+    const auto addr = reinterpret_cast<std::uint64_t>(pointer);
     if (const int error = check_request(addr, length, access)) return error;
-    if (const int error = populate(addr, length, access)) return error;
+    if (const int error = populate(pointer, length, access)) return error;
     vroce_reg_mr request{};
     request.pd = pd.handle;
     request.access = static_cast<std::uint32_t>(access & kRights);
@@ -137,8 +137,7 @@ int try_reg_mr(ProtectionDomain& pd, std::uint64_t addr, std::size_t length, std
 ibv_mr* reg_mr(ibv_pd* pd, void* addr, std::size_t length, std::uint64_t iova, int access) {
     auto mr = std::unique_ptr<MemoryRegion>(new (std::nothrow) MemoryRegion);
     if (mr == nullptr) return nullptr;
-    const auto address = reinterpret_cast<std::uint64_t>(addr);
-    if (const int error = try_reg_mr(protection_domain(pd), address, length, iova, access, *mr)) {
+    if (const int error = try_reg_mr(protection_domain(pd), addr, length, iova, access, *mr)) {
         errno = error;
         return nullptr;
     }

@@ -53,9 +53,10 @@ void place_queue(WorkQueue& queue, const vroce_ring_place& place, std::byte* rin
     queue.max_sge = max_sge;
 }
 
+/// A queue that was made for no requests may have no ring.
 bool fits(const vroce_ring_place& place, std::size_t wqe_bytes, std::uint32_t max_sge, std::uint32_t max_inline) {
     const std::uint64_t body = std::max<std::uint64_t>(std::uint64_t{max_sge} * sizeof(vroce_sge), max_inline);
-    return std::has_single_bit(place.slots) && place.stride >= wqe_bytes + body;
+    return place.slots == 0 || (std::has_single_bit(place.slots) && place.stride >= wqe_bytes + body);
 }
 
 int place_rings(Context& context, QueuePair& qp, const vroce_create_qp_reply& reply, int new_fd) {

@@ -238,13 +238,18 @@ bool FakeNic::create_qp(const vroce_create_qp& request) {
     reply.qpn = 0x100 + reply.handle;
     reply.slot = next_slot_++;
     reply.max_send_wr = std::max(request.max_send_wr, 1u);
-    reply.max_recv_wr = std::max(request.max_recv_wr, 1u);
+    reply.max_recv_wr = request.max_recv_wr;
     reply.max_send_sge = std::max(request.max_send_sge, 1u);
     reply.max_recv_sge = std::max(request.max_recv_sge, 1u);
     reply.max_inline = request.max_inline;
     const std::uint32_t body = std::max<std::uint32_t>(reply.max_send_sge * 16, (request.max_inline + 15) / 16 * 16);
     reply.sq = {reply.handle, std::bit_ceil(reply.max_send_wr), 64 + body, 0, kControlBytes, 0};
-    reply.rq = {reply.handle, std::bit_ceil(reply.max_recv_wr), 16 + reply.max_recv_sge * 16, 0, 0, 0};
+    reply.rq = {reply.handle,
+                reply.max_recv_wr == 0 ? 0 : std::bit_ceil(reply.max_recv_wr),
+                16 + reply.max_recv_sge * 16,
+                0,
+                0,
+                0};
     reply.rq.offset = reply.sq.offset + std::uint64_t{reply.sq.slots} * reply.sq.stride;
     reply.sq.arena_bytes = reply.rq.arena_bytes = reply.rq.offset + std::uint64_t{reply.rq.slots} * reply.rq.stride;
     qp->memory = std::make_unique<SharedMemory>(reply.sq.arena_bytes);

@@ -119,6 +119,13 @@ TEST_F(Post, UsesEverySlotAndNoMore) {
     EXPECT_EQ(post_one_send(qp, 4), ENOMEM);
 }
 
+TEST_F(Post, AQueueForNothingTakesNothing) {
+    ibv_qp* qp = this->qp(IBV_QPS_RTS, 1, 0);
+    ASSERT_NE(qp, nullptr);
+    EXPECT_EQ(post_one_recv(qp, 1), ENOMEM);
+    EXPECT_EQ(post_one_send(qp, 1), 0);
+}
+
 TEST_F(Post, ACompletionFreesUnsignalledRequestsBeforeIt) {
     ibv_qp* qp = this->qp(IBV_QPS_RTS, 4, 1);
     for (std::uint64_t id = 0; id < 3; ++id) EXPECT_EQ(post_one_send(qp, id, 0), 0);
