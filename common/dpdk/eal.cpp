@@ -70,11 +70,15 @@ private:
 
 std::vector<std::string> arguments(const EalOptions& options, bool no_huge) {
     std::vector<std::string> args{
-        options.name, "--in-memory", "--no-pci", "--file-prefix=" + options.name, "--log-level=*:error",
+        options.name, "--no-pci", "--file-prefix=" + options.name, "--log-level=*:error",
         // A peer that comes and goes is ordinary and is told by the port; memif logs each try.
         "--log-level=pmd.net.memif:critical"};
     args.insert(args.end(), {"-m", std::to_string(options.memory_mib)});
-    if (no_huge) args.emplace_back("--no-huge");
+    // Neither leaves files behind; the two cannot be had together, since --no-huge means the old memory layout.
+    if (no_huge)
+        args.insert(args.end(), {"--no-huge", "--no-shconf"});
+    else
+        args.emplace_back("--in-memory");
     // One lcore, the main thread's. Placing it is the owner's: EAL would otherwise pin it to processor 0.
     if (options.cpu >= 0)
         args.insert(args.end(), {"--lcores", "0@" + std::to_string(options.cpu)});

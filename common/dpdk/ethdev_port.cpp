@@ -21,6 +21,7 @@ namespace {
 /// Peers without our doorbell are looked at this often when there is nothing else to do (design D2).
 constexpr Duration kForeignPoll = milliseconds(2);
 constexpr Duration kRestartInterval = milliseconds(100);
+constexpr Duration kHandshakeLimit = seconds(2);
 
 bool has_key(const std::string& devargs, const std::string& key) {
     return devargs.find("," + key + "=") != std::string::npos;
@@ -138,12 +139,16 @@ bool EthdevPort::update_link(Instant now) {
     const bool up = link.link_status != 0;
     const bool changed = up != link_up_;
     link_up_ = up;
+    if (next_restart_ == Instant{}) next_restart_ = now + (started_ ? kHandshakeLimit : Duration{});
+    if (changed && !up) next_restart_ = now;
     if (!up && is_client_ && now >= next_restart_) {
         // A memif client that lost its server stays down until it is started again.
-        next_restart_ = now + kRestartInterval;
         ++counters_.restarts;
         if (started_) rte_eth_dev_stop(port_id_);
         started_ = rte_eth_dev_start(port_id_) == 0;
+        // One that has reached its server gets time for the handshake: on a busy machine it takes longer than a retry,
+        // and a server whose client hangs up before its first message is accepted dies in DPDK's interrupt thread.
+        next_restart_ = now + (started_ ? kHandshakeLimit : kRestartInterval);
     }
     return changed;
 }
