@@ -79,9 +79,9 @@ Status set_from_json(FaultRequest& request, const std::string& key, const nlohma
         return Done{};
     }
     if (key == "delay_ns") {
-        if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 10'000'000'000u)
+        if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > 10'000'000'000)
             return refuse("a whole number of nanoseconds up to 10 s");
-        request.settings.delay = nanoseconds(static_cast<std::int64_t>(value.get<std::uint64_t>()));
+        request.settings.delay = nanoseconds(value.get<std::int64_t>());
         return Done{};
     }
     if (key == "seed") {
@@ -127,7 +127,7 @@ Result<FaultRequest> fault_from_json(const nlohmann::json& args) {
 nlohmann::json fault_to_json(const FaultRequest& request) {
     nlohmann::json out = nlohmann::json::object();
     for (const auto& p : kProbabilities) out[std::string(p.word)] = request.settings.*p.member;
-    out["delay_ns"] = request.settings.delay.ps / 1'000;
+    out["delay_ns"] = static_cast<std::uint64_t>(request.settings.delay.ps / 1'000);
     out["seed"] = request.settings.seed;
     for (const auto& name : kDirections)
         if (name.direction == request.direction) out["direction"] = name.word;
