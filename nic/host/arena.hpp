@@ -91,7 +91,7 @@ private:
     struct Arena {
         SharedMemory memory;
         bool announced = false;
-        std::uint64_t touched_bytes = 0;  ///< beyond it nobody was given anything: still zero
+        std::uint64_t touched_bytes = 0;                     ///< beyond it nobody was given anything: still zero
         std::map<std::uint64_t, std::uint64_t> free_pieces;  ///< offset -> bytes; neighbours are merged
         std::map<std::uint64_t, std::uint64_t> used_pieces;
     };

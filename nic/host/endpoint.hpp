@@ -16,6 +16,7 @@
 #include "common/base/time.hpp"
 #include "nic/host/arena.hpp"
 #include "nic/host/local_addresses.hpp"
+#include "nic/host/record_socket.hpp"
 #include "nic/host/resolver.hpp"
 #include "nic/transport/engine.hpp"
 #include "nic/wire/address.hpp"
@@ -25,6 +26,7 @@ namespace vroce::nic {
 class Device;
 class SessionServer;
 class SysfsTree;
+struct SessionHost;
 
 struct EndpointConfig {
     std::string name;          ///< vm1
@@ -48,7 +50,8 @@ struct NicServices {
     Resolver& resolver;
     int doorbell_fd = -1;  ///< the worker's eventfd (non-blocking); applications write 1 to it when the worker sleeps
     std::uint32_t worker = 0;
-    /// Runs the function on the worker between two iterations and waits for it (Mailbox::call).
+    /// Runs the function on the worker between two iterations and waits for it (Mailbox::call); when there is no worker
+    /// any more, here.
     std::function<void(const std::function<void()>&)> run_on_worker;
     std::function<Instant()> now;
     /// Log line; without newline.
@@ -89,12 +92,21 @@ public:
 
 private:
     Endpoint(const EndpointConfig& config, const NicServices& services);
+    Status publish();
+    void broadcast(AsyncEventType type);
+    void watch_held_events();
+    void keep_counters_fresh();
+    void write_counters();
+    [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> counter_values() const;
 
     EndpointConfig config_;
     NicServices services_;
     std::unique_ptr<Device> device_;
+    std::unique_ptr<SessionHost> host_;
+    UniqueFd held_fd_;  ///< eventfd: the worker has held an event
     std::unique_ptr<SysfsTree> tree_;
     std::unique_ptr<SessionServer> server_;
+    std::uint64_t counter_timer_ = 0;
 };
 
 }  // namespace vroce::nic

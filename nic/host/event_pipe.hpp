@@ -20,9 +20,9 @@ namespace vroce::nic {
 /// What became of an event.
 enum class EventFate : std::uint8_t {
     Written,
-    Held,       ///< the pipe is full
-    Merged,     ///< the same event of the same object is held already: the application sees one
-    NoReader,   ///< the application closed its end
+    Held,      ///< the pipe is full
+    Merged,    ///< the same event of the same object is held already: the application sees one
+    NoReader,  ///< the application closed its end
 };
 
 /// The worker's, except where it says otherwise.

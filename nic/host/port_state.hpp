@@ -25,8 +25,8 @@ struct PortState {
     std::uint32_t mtu_bytes = 1'500;
     std::uint64_t speed_bps = 0;
 
-    [[nodiscard]] std::uint32_t state() const { return link_up ? 4 : 1; }               ///< enum ibv_port_state
-    [[nodiscard]] std::uint8_t physical_state() const { return link_up ? 5 : 3; }       ///< IBTA 14.2.5.6
+    [[nodiscard]] std::uint32_t state() const { return link_up ? 4 : 1; }          ///< enum ibv_port_state
+    [[nodiscard]] std::uint8_t physical_state() const { return link_up ? 5 : 3; }  ///< IBTA 14.2.5.6
     [[nodiscard]] const char* state_text() const { return link_up ? "4: ACTIVE" : "1: DOWN"; }
     [[nodiscard]] const char* physical_state_text() const { return link_up ? "5: LinkUp" : "3: Disabled"; }
 };

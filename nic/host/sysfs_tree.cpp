@@ -16,24 +16,35 @@ namespace vroce::nic {
 namespace {
 
 /// Of IBTA's PortCounters, as the kernel names them.
-constexpr std::array<std::string_view, 21> kPortCounters{
-    "VL15_dropped",          "excessive_buffer_overrun_errors",
-    "link_downed",           "link_error_recovery",
-    "local_link_integrity_errors", "multicast_rcv_packets",
-    "multicast_xmit_packets", "port_rcv_constraint_errors",
-    "port_rcv_data",         "port_rcv_errors",
-    "port_rcv_packets",      "port_rcv_remote_physical_errors",
-    "port_rcv_switch_relay_errors", "port_xmit_constraint_errors",
-    "port_xmit_data",        "port_xmit_discards",
-    "port_xmit_packets",     "port_xmit_wait",
-    "symbol_error",          "unicast_rcv_packets",
-    "unicast_xmit_packets"};
+constexpr std::array<std::string_view, 21> kPortCounters{"VL15_dropped",
+                                                         "excessive_buffer_overrun_errors",
+                                                         "link_downed",
+                                                         "link_error_recovery",
+                                                         "local_link_integrity_errors",
+                                                         "multicast_rcv_packets",
+                                                         "multicast_xmit_packets",
+                                                         "port_rcv_constraint_errors",
+                                                         "port_rcv_data",
+                                                         "port_rcv_errors",
+                                                         "port_rcv_packets",
+                                                         "port_rcv_remote_physical_errors",
+                                                         "port_rcv_switch_relay_errors",
+                                                         "port_xmit_constraint_errors",
+                                                         "port_xmit_data",
+                                                         "port_xmit_discards",
+                                                         "port_xmit_packets",
+                                                         "port_xmit_wait",
+                                                         "symbol_error",
+                                                         "unicast_rcv_packets",
+                                                         "unicast_xmit_packets"};
 
 /// Stops at the first write that failed and keeps its message.
 class Writer {
 public:
     explicit Writer(std::string root) : root_(std::move(root)) {}
-    void directory(const std::string& name) { take([&] { return make_directories(root_ + "/" + name); }); }
+    void directory(const std::string& name) {
+        take([&] { return make_directories(root_ + "/" + name); });
+    }
     void file(const std::string& name, const std::string& text) {
         take([&] { return keep_file(root_ + "/" + name, text + "\n"); });
     }
