@@ -33,10 +33,16 @@ struct Imports {
     std::uintptr_t relro_end = 0;
 };
 
+/// ELF gives addresses as numbers.
+template <typename T>
+T* at_address(std::uintptr_t address) {
+    return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// glibc relocates these addresses in place on our architectures; other loaders leave offsets.
 template <typename T>
 const T* pointer_at(std::uintptr_t base, ElfW(Addr) value) {
-    return reinterpret_cast<const T*>(value < base ? base + value : value);
+    return at_address<const T>(value < base ? base + value : value);
 }
 
 Imports read_dynamic(std::uintptr_t base, const ElfW(Dyn) * entry) {
@@ -82,7 +88,7 @@ Imports imports_of(const dl_phdr_info& library) {
     for (int i = 0; i < library.dlpi_phnum; ++i) {
         const ElfW(Phdr)& header = library.dlpi_phdr[i];
         if (header.p_type == PT_DYNAMIC) {
-            dynamic = reinterpret_cast<const ElfW(Dyn)*>(library.dlpi_addr + header.p_vaddr);
+            dynamic = at_address<const ElfW(Dyn)>(library.dlpi_addr + header.p_vaddr);
         } else if (header.p_type == PT_GNU_RELRO) {
             relro = library.dlpi_addr + header.p_vaddr;
             relro_bytes = header.p_memsz;
@@ -98,10 +104,10 @@ Imports imports_of(const dl_phdr_info& library) {
 /// Stores into a slot that the loader may have made read-only, and makes its page read-only again.
 bool store_slot(const Imports& imports, std::uintptr_t slot, void* value) {
     const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    void* page = reinterpret_cast<void*>(slot & ~(page_bytes - 1));
+    void* page = at_address<void>(slot & ~(page_bytes - 1));
     const bool read_only = slot >= imports.relro_begin && slot < imports.relro_end;
     if (read_only && mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
-    std::atomic_ref<void*>(*reinterpret_cast<void**>(slot)).store(value);
+    std::atomic_ref<void*>(*at_address<void*>(slot)).store(value);
     if (read_only) mprotect(page, page_bytes, PROT_READ);
     return true;
 }
@@ -114,7 +120,7 @@ std::size_t patch(const Imports& imports, std::span<const ElfW(Rela)> relocation
         const ElfW(Sym)& symbol = imports.symbols[ELF64_R_SYM(relocation.r_info)];
         if (std::strcmp(imports.strings + symbol.st_name, hook.symbol) != 0) continue;
         const std::uintptr_t slot = imports.base + relocation.r_offset;
-        const void* now = std::atomic_ref<void*>(*reinterpret_cast<void**>(slot)).load();
+        const void* now = std::atomic_ref<void*>(*at_address<void*>(slot)).load();
         if (now == hook.replacement || store_slot(imports, slot, hook.replacement)) ++patched;
     }
     return patched;

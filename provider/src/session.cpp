@@ -40,8 +40,9 @@ Session::~Session() {
 int Session::connect(const char* path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
-    if (std::strlen(path) >= sizeof address.sun_path) return ENAMETOOLONG;
-    std::strcpy(address.sun_path, path);
+    const std::size_t length = std::strlen(path);
+    if (length >= sizeof address.sun_path) return ENAMETOOLONG;
+    std::memcpy(address.sun_path, path, length);
     fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd_ < 0) return errno;
     int rc = 0;
