@@ -68,6 +68,9 @@ public:
     Session session;
     Doorbell doorbell;
     vroce_device_attr device{};
+    /// Held from the request for a queue until its rings are placed: an arena's descriptor comes once, with the reply
+    /// that first names the arena.
+    std::mutex creation;
     EventPipe async_events{sizeof(vroce_async_event)};
     Watcher watcher;
 

@@ -47,6 +47,7 @@ int try_create_cq(Context& context, int cqe, ibv_comp_channel* channel, int comp
     request.comp_vector = static_cast<std::uint32_t>(comp_vector);
     vroce_create_cq_reply reply{};
     ReceivedFds fds;
+    const std::lock_guard guard(context.creation);
     if (const int error = context.session.call(VROCE_CREATE_CQ, request, reply, fds)) return error;
     if (const int error = place_ring(context, cq, reply, fds.count() > 0 ? fds.take(0) : -1)) {
         vroce_simple_reply ignored{};

@@ -150,6 +150,7 @@ int try_create_qp(ibv_pd& pd, ibv_qp_init_attr& attr, QueuePair& qp) {
     vroce_create_qp request = to_request(qp, protection_domain(&pd), attr);
     vroce_create_qp_reply reply{};
     ReceivedFds fds;
+    const std::lock_guard guard(context.creation);
     if (const int error = context.session.call(VROCE_CREATE_QP, request, reply, fds)) return error;
     if (const int error = place_rings(context, qp, reply, fds.take(0))) {
         vroce_simple_reply ignored{};
