@@ -70,9 +70,10 @@ private:
 
 std::vector<std::string> arguments(const EalOptions& options, bool no_huge) {
     std::vector<std::string> args{
-        options.name, "--no-pci", "--file-prefix=" + options.name, "--log-level=*:error",
-        // A peer that comes and goes is ordinary and is told by the port; memif logs each try.
-        "--log-level=pmd.net.memif:critical"};
+        options.name, "--no-pci", "--file-prefix=" + options.name,
+        // A peer that comes and goes is ordinary and is told by the port; memif logs each try. DPDK applies these in
+        // reverse order to a driver that is loaded later, so the exception comes first.
+        "--log-level=pmd.net.memif:critical", "--log-level=*:error"};
     args.insert(args.end(), {"-m", std::to_string(options.memory_mib)});
     // Neither leaves files behind; the two cannot be had together, since --no-huge means the old memory layout.
     if (no_huge)
