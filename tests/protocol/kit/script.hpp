@@ -37,7 +37,7 @@ struct Setup {
     bool ipv6 = false;
     QpState state = QpState::Rts;
     EngineConfig engine{};
-    std::size_t pool_packets = 2'048;
+    std::size_t pool_packets = 320;
     std::uint32_t pool_frame_bytes = 4'400;
     std::uint32_t send_slots = 0;
 };
