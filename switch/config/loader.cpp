@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "switch/config/devargs.hpp"
 #include "switch/config/field.hpp"
 
 namespace vroce::sw {
@@ -166,14 +167,17 @@ private:
             if (device.devargs.empty()) {
                 return refuse("VROCE_PORT", entry.key, "devargs is missing; allowed: \"memif\" or DPDK devargs");
             }
-            if (Status unique = device_is_unique(entry.key, device.devargs); !unique) return unique;
+            if (Status good = device_is_good(entry.key, device.devargs); !good) return good;
             devices_[*port] = device;
         }
         return Done{};
     }
 
-    Status device_is_unique(const std::string& key, const std::string& devargs) const {
+    Status device_is_good(const std::string& key, const std::string& devargs) const {
         if (devargs == "memif") return Done{};
+        if (Status status = check_devargs(devargs); !status) {
+            return refuse("VROCE_PORT", key, fmt::format("devargs \"{}\": {}", devargs, status.error()));
+        }
         const std::string name = devargs.substr(0, devargs.find(','));
         for (std::size_t i = 0; i < devices_.size(); ++i) {
             if (devices_[i].devargs.substr(0, devices_[i].devargs.find(',')) == name) {

@@ -2,6 +2,7 @@
 #include "switch/io/io_port.hpp"
 
 #include <fmt/format.h>
+#include <rte_log.h>
 
 #include "switch/io/memory_plan.hpp"
 
@@ -15,6 +16,18 @@ std::string devargs_of(const LoadedConfig& config, PortId port, const RunDirecto
                        directory.file(config.core->ports[port].name + ".memif"));
 }
 
+/// DPDK's own lines about a device that does not open would stand beside ours, which says it all.
+class QuietLog {
+public:
+    QuietLog() : level_(rte_log_get_global_level()) { rte_log_set_global_level(RTE_LOG_CRIT); }
+    ~QuietLog() { rte_log_set_global_level(level_); }
+    QuietLog(const QuietLog&) = delete;
+    QuietLog& operator=(const QuietLog&) = delete;
+
+private:
+    std::uint32_t level_;
+};
+
 }  // namespace
 
 std::string IoPorts::names() const {
@@ -26,6 +39,7 @@ std::string IoPorts::names() const {
 Result<IoPorts> open_ports(const LoadedConfig& config, const std::string& file, const RunDirectory& directory,
                            MbufPool& pool) {
     IoPorts opened;
+    const QuietLog quiet;
     for (PortId id = 0; id < config.core->ports.size(); ++id) {
         const PortConfig& port = config.core->ports[id];
         if (config.devices[id].devargs.empty()) {

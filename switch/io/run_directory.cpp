@@ -4,16 +4,31 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 namespace vroce::sw {
+namespace {
+
+/// Bytes that the longest socket's name adds: PATH/PORT.doorbell with a PORT of 32 bytes, or DPDK's telemetry,
+/// PATH/dpdk/NAME/dpdk_telemetry.v2:N.
+std::size_t longest_name(const std::string& name) {
+    return std::max<std::size_t>(42, name.size() + 27);
+}
+
+}  // namespace
 
 Result<RunDirectory> RunDirectory::take(const std::string& run_dir, const std::string& name) {
     const std::string path = std::filesystem::absolute(run_dir).lexically_normal() / name;
+    if (path.size() + longest_name(name) >= sizeof(sockaddr_un::sun_path)) {
+        return Error{fmt::format("{}: too long for the sockets in it; allowed: {} bytes", path,
+                                 sizeof(sockaddr_un::sun_path) - 1 - longest_name(name))};
+    }
     std::error_code problem;
     std::filesystem::create_directories(path, problem);
     if (problem) return Error{fmt::format("{}: cannot be made: {}", path, problem.message())};
@@ -33,7 +48,9 @@ Result<RunDirectory> RunDirectory::take(const std::string& run_dir, const std::s
 
 RunDirectory::~RunDirectory() {
     if (fd_ < 0) return;
-    rmdir(path_.c_str());  // fails, as it should, while somebody's log is in it
+    std::error_code ignored;
+    std::filesystem::remove_all(file("dpdk"), ignored);  // DPDK leaves the folders of its telemetry socket
+    rmdir(path_.c_str());                                // fails, as it should, while somebody's log is in it
     close(fd_);
 }
 
