@@ -15,6 +15,7 @@
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
 #include "nic/host/arena.hpp"
+#include "nic/host/doorbell_set.hpp"
 #include "nic/host/local_addresses.hpp"
 #include "nic/host/record_socket.hpp"
 #include "nic/host/resolver.hpp"
@@ -59,6 +60,9 @@ struct NicServices {
     /// Values of counters/ and hw_counters/ by name, asked at most once a second while somebody has the device open.
     /// Names that the tree does not have are ignored. May be empty: then the engine's counters are shown.
     std::function<std::vector<std::pair<std::string, std::uint64_t>>()> counters;
+    /// When given, each session gets a doorbell of its own in it instead of doorbell_fd, which then is the NIC's own:
+    /// applications that do not trust each other cannot take each other's wake-ups.
+    DoorbellSet* doorbells = nullptr;
 };
 
 class Endpoint {

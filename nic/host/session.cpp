@@ -80,6 +80,8 @@ void Session::end() {
     if (context_ != nullptr) host_.services.run_on_worker([this] { host_.device.close_context(context_); });
     context_ = nullptr;
     events_.reset();
+    if (bell_) host_.services.doorbells->remove(bell_);
+    bell_ = UniqueFd();
     doorbells_.reset();
     arenas_ = ArenaSet();
     cqs_.clear();
@@ -169,8 +171,9 @@ void Session::hello(ReceivedRecord& record) {
     std::unique_ptr<EventPipe> async;
     const int status = open_context(std::move(record.fds[0]), answer, async);
     if (status != 0) return reply(VROCE_HELLO, status, answer);
-    const std::array<int, 5> fds{host_.services.status_page.fd(), doorbells_->fd(), host_.services.doorbell_fd,
-                                 async->read_fd(), async->application_write_fd()};
+    const std::array<int, 5> fds{host_.services.status_page.fd(), doorbells_->fd(),
+                                 bell_ ? bell_.get() : host_.services.doorbell_fd, async->read_fd(),
+                                 async->application_write_fd()};
     EventPipe& pipe = *async;
     events_ = std::make_unique<ContextEvents>(std::move(async), host_.counters, host_.on_held);
     ContextResources resources{reinterpret_cast<vroce_doorbell_page*>(doorbells_->bytes().data()), memory_->open(),
@@ -197,7 +200,14 @@ int Session::open_context(UniqueFd mem_fd, vroce_hello_reply& answer, std::uniqu
     doorbells_ = std::make_unique<SharedMemory>(std::move(*page));
     async = std::move(*pipe);
     memory_ = std::make_unique<MemoryAccess>(peer_, std::move(mem_fd), host_.services.doorbell_fd);
-    return 0;
+    return make_bell();
+}
+
+int Session::make_bell() {
+    DoorbellSet* set = host_.services.doorbells;
+    if (set == nullptr || bell_) return 0;
+    bell_ = set->add();
+    return bell_ ? 0 : EMFILE;
 }
 
 // ---- events that did not fit ---------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ private:
     void on_resolved(int error, const MacAddress& mac);
     void finish_modify(const Modify& modify, const ResolvedPath* path);
     void write_held_events(EventPipe& pipe);
+    [[nodiscard]] int make_bell();
     template <typename F>
     int on_worker(F&& call);
 
@@ -113,6 +114,7 @@ private:
 
     Context* context_ = nullptr;  ///< worker's
     std::unique_ptr<SharedMemory> doorbells_;
+    UniqueFd bell_;  ///< of its own, where the NIC has a set of them
     std::unique_ptr<MemoryAccess> memory_;
     std::unique_ptr<ContextEvents> events_;
     ArenaSet arenas_;

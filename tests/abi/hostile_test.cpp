@@ -420,6 +420,32 @@ TEST_F(HostileTest, RandomDoorbellsAndRingsHarmNobody) {
     expect_service();
 }
 
+TEST_F(HostileTest, NobodyTakesAnothersWakeUps) {
+    const auto rung = [&](int timeout_ms) {
+        pollfd wait{bench.doorbells().fd(), POLLIN, 0};
+        return poll(&wait, 1, timeout_ms) == 1;
+    };
+    RawClient thief;
+    RawClient good;
+    greet(thief);
+    greet(good);
+    EXPECT_FALSE(rung(0));
+    bench.pretend_to_sleep(true);
+    good.ring(0);
+    std::uint64_t count = 0;
+    EXPECT_EQ(read(thief.event_fd(), &count, sizeof count), -1) << "its own was not rung";
+    EXPECT_TRUE(rung(1'000));
+    bench.doorbells().clear();
+    EXPECT_FALSE(rung(0));
+    good.ring(1);
+    EXPECT_TRUE(rung(1'000)) << "each ringing counts, though nobody reads the count";
+    bench.doorbells().clear();
+    good.close_socket();
+    EXPECT_TRUE(eventually([&] { return bench.session_count() == 1; }));
+    good.ring(2);
+    EXPECT_FALSE(rung(50)) << "whose session has ended";
+}
+
 TEST_F(HostileTest, TooManySessionsOfOneUserAreRefused) {
     if (getuid() != 0) GTEST_SKIP() << "root holds 1,024 connections here";
     std::vector<std::unique_ptr<RawClient>> clients;

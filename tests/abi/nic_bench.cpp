@@ -66,7 +66,8 @@ nic::NicServices NicBench::services() {
             .run_on_worker = [this](const std::function<void()>& call) { on_worker(call); },
             .now = steady_now,
             .log = [this](const std::string& line) { log_.push_back(line); },
-            .counters = {}};
+            .counters = {},
+            .doorbells = &doorbells_};
 }
 
 NicBench::NicBench()

@@ -47,6 +47,9 @@ public:
     void on_worker(const std::function<void()>& call);
     [[nodiscard]] nic::Endpoint& endpoint() { return *endpoint_; }
     [[nodiscard]] TableResolver& resolver() { return resolver_; }
+    /// The worker says that it sleeps; it does not.
+    void pretend_to_sleep(bool sleeping) { status_page_->set_sleeping(0, sleeping); }
+    [[nodiscard]] nic::DoorbellSet& doorbells() { return doorbells_; }
     /// Ends the endpoint as a process would that exits.
     void end_endpoint();
 
@@ -71,6 +74,7 @@ private:
     nic::LocalAddresses local_addresses_;
     TableResolver resolver_;
     int doorbell_fd_;
+    nic::DoorbellSet doorbells_;
     std::vector<std::string> log_;
     std::atomic<bool> stop_{false};
     std::atomic<int> callers_{0};

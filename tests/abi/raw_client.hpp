@@ -121,6 +121,7 @@ public:
 
     [[nodiscard]] const vroce_hello_reply& hello_reply() const { return hello_reply_; }
     [[nodiscard]] int async_fd() const { return async_fd_; }
+    [[nodiscard]] int event_fd() const { return event_fd_; }
     [[nodiscard]] int async_write_fd() const { return async_write_fd_; }
     [[nodiscard]] const Mapping& status_page() const { return status_; }
 
