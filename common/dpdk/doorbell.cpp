@@ -190,6 +190,7 @@ void Doorbell::lose_peer() {
     close(nobody);
     peer_word().store(0);
     // The worker may be asleep in trust of a peer that rings: it must look at its link again.
+    own_word().store(0);
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(own_event_fd_, &one, sizeof one);
 }
@@ -204,11 +205,13 @@ std::atomic<std::uint32_t>& Doorbell::peer_word() const {
 void Doorbell::set_sleeping(bool sleeping) {
     // Dekker: own word, fence, then (the caller) the ring; the peer: ring, fence, then our word. One of us sees the
     // other.
-    own_word().store(sleeping ? 1 : 0, std::memory_order_seq_cst);
+    const bool rung = own_word().exchange(sleeping ? 1 : 0, std::memory_order_seq_cst) == 0;
     if (sleeping) {
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return;
     }
+    // Who rings takes the word back to 0 first: while it is still 1 there is nothing to read, and no call to pay for.
+    if (!rung) return;
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t size = read(own_event_fd_, &count, sizeof count);
 }

@@ -15,8 +15,9 @@ Result<std::unique_ptr<MbufPool>> MbufPool::create(const std::string& name, unsi
                                                    std::uint32_t max_frame_bytes) {
     const std::uint32_t room = (kHeadroomBytes + max_frame_bytes + 63) / 64 * 64;
     if (room > UINT16_MAX) return Error{"a frame of " + std::to_string(max_frame_bytes) + " bytes is too large"};
-    rte_mempool* mempool = rte_pktmbuf_pool_create(name.c_str(), count, kCache, sizeof(Packet),
-                                                   static_cast<std::uint16_t>(room), SOCKET_ID_ANY);
+    // nearly_empty() asks the ring behind the pool, so that kind of pool it is, whatever the platform likes best.
+    rte_mempool* mempool = rte_pktmbuf_pool_create_by_ops(
+        name.c_str(), count, kCache, sizeof(Packet), static_cast<std::uint16_t>(room), SOCKET_ID_ANY, "ring_mp_mc");
     if (mempool == nullptr)
         return Error{"no memory for " + std::to_string(count) + " packet buffers of " + std::to_string(room) +
                      " bytes (" + rte_strerror(rte_errno) + "): give the process more with --memory-mib"};

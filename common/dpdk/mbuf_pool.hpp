@@ -2,6 +2,7 @@
 #pragma once
 
 #include <rte_mbuf.h>
+#include <rte_ring.h>
 
 #include <memory>
 #include <span>
@@ -27,8 +28,11 @@ public:
     void free(Packet* packet) override { rte_pktmbuf_free_seg(to_mbuf(packet)); }
     std::uint32_t max_frame_bytes() const override { return max_frame_bytes_; }
     std::size_t available() const override { return rte_mempool_avail_count(mempool_); }
-    /// True when less than 5 % is left: reading stops then, and is counted by the reader.
-    [[nodiscard]] bool nearly_empty() const { return available() < reserve_; }
+    /// True when less than 5 % is left: reading stops then, and is counted by the reader. What lies in the worker's
+    /// cache is not counted, since rte_mempool_avail_count walks the caches of all possible lcores.
+    [[nodiscard]] bool nearly_empty() const {
+        return rte_ring_count(static_cast<const rte_ring*>(mempool_->pool_data)) < reserve_;
+    }
 
     [[nodiscard]] rte_mempool* mempool() const { return mempool_; }
     [[nodiscard]] std::uint64_t alloc_failures() const { return alloc_failures_; }
