@@ -48,6 +48,7 @@ enum class EngineCounter : std::uint8_t {
     NakOutOfBounds,
     NakNoPermission,
     NakRemoteFault,
+    NakUnanswerable,
     ReadReplayFaults,
     // requester
     RxAcks,
@@ -120,6 +121,7 @@ constexpr std::array kEngineCounterLabels = std::to_array<std::string_view>({
     "nak_out_of_bounds",
     "nak_no_permission",
     "nak_remote_fault",
+    "nak_unanswerable",
     "read_replay_faults",
     "rx_acks",
     "rx_nak_sequence",

@@ -6,17 +6,19 @@
 namespace vroce::nic {
 
 Draft start_frame(QpContext& qp, const FrameSpec& spec) {
-    Packet* packet = qp.core.pool.alloc();
-    if (packet == nullptr) {
-        qp.count(EngineCounter::TxNoPacket);
-        return {};
-    }
     const OpcodeInfo& op = opcode_info(static_cast<std::uint8_t>(spec.opcode));
     const std::size_t front = qp.frames.transport_offset();
     const auto pad = static_cast<std::uint8_t>(-spec.payload_bytes & 3);
     const std::size_t headers = Bth::kBytes + op.header_bytes;
     const std::size_t transport_bytes = headers + spec.payload_bytes + pad;
-    packet->resize(static_cast<std::uint32_t>(front + transport_bytes + kIcrcBytes));
+    const std::size_t frame_bytes = front + transport_bytes + kIcrcBytes;
+    // Callers ask port_carries() before; should one forget, it gets no packet rather than a neighbour's memory.
+    Packet* packet = frame_bytes <= qp.core.pool.max_frame_bytes() ? qp.core.pool.alloc() : nullptr;
+    if (packet == nullptr) {
+        qp.count(EngineCounter::TxNoPacket);
+        return {};
+    }
+    packet->resize(static_cast<std::uint32_t>(frame_bytes));
     packet->meta.l3_offset = static_cast<std::uint16_t>(qp.frames.l3_offset());
     packet->meta.priority = qp.attributes.av.pcp;
     packet->meta.vlan = qp.attributes.av.vlan;

@@ -5,6 +5,7 @@ namespace vroce::nic {
 
 Qp::Qp(EngineCore& core, QpEnv& env, std::uint32_t qpn, const QpLimits& limits)
     : context_(core, env, qpn, limits),
+      inbox_(core.waiting_room),
       queue_(context_),
       requester_(context_, batch_, queue_, retry_),
       responses_(context_, requester_, queue_, retry_),

@@ -6,6 +6,7 @@
 
 #include "nic/transport/engine.hpp"
 #include "nic/transport/engine_counters.hpp"
+#include "nic/transport/inbox.hpp"
 #include "nic/transport/port_window.hpp"
 #include "nic/transport/read_job.hpp"
 #include "nic/transport/send_item.hpp"
@@ -17,12 +18,14 @@ namespace vroce::nic {
 struct EngineCore {
     EngineCore(const EngineConfig& of, PacketPool& from) : config(of), pool(from), port_window(of.port_window_bytes) {
         config.quantum_packets = std::max(config.quantum_packets, 1U);
+        waiting_room.most = pool.available() / 4;
     }
 
     EngineConfig config;
     PacketPool& pool;
     EngineCounters counters;
     PortWindow port_window;
+    WaitingRoom waiting_room;
     Slab<SendItem> send_items;
     Slab<ReadJob> read_jobs;
 };
@@ -46,6 +49,12 @@ struct QpContext {
         frames = FrameTemplate(to.av);
     }
     [[nodiscard]] std::uint32_t mtu() const { return attributes.path_mtu_bytes; }
+    /// A path MTU beyond what the port carries would be silence on the wire; it must be an error here.
+    [[nodiscard]] bool port_carries(std::uint64_t message_bytes) const {
+        constexpr std::uint64_t kMostHeaders = Bth::kBytes + Reth::kBytes + ImmDt::kBytes + kIcrcBytes;
+        const std::uint64_t payload = (std::min<std::uint64_t>(message_bytes, mtu()) + 3) / 4 * 4;
+        return frames.transport_offset() + kMostHeaders + payload <= core.pool.max_frame_bytes();
+    }
     void count(EngineCounter counter, std::uint64_t n = 1) { core.counters.add(counter, n); }
     /// The only way to the completion queues: a full one is fatal to the queue pair (IBTA 10.10.3.2 class G).
     void complete(const Completion& completion) {

@@ -15,6 +15,8 @@ enum class CopyResult : std::uint8_t {
     Fault,    ///< key, bounds, access or address is not valid
     Pending,  ///< goes on elsewhere; Engine::on_copy_done(qpn, ok) says when it ended. At most one per direction and QP
 };
+/// By what happens to frames: Send fills frames that will leave (gather, read_remote), Receive lands those that came
+/// (scatter_read, scatter_recv, write_remote).
 enum class CopyDirection : std::uint8_t { Send, Receive };
 
 /// Why remote access is refused; all of them are NAK 0x62 (IBTA 9.7.5.2.4), counted apart.

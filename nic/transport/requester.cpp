@@ -48,7 +48,7 @@ Requester::Step Requester::step(Instant now, TransmitBurst& burst, std::uint32_t
         if (item == nullptr) return Step::Blocked;
         if (item->error == WcStatus::Success && item->is_read() && qp_.attributes.max_rd_atomic == 0)
             refuse(*item, WcStatus::LocQpOpErr, VendorError::NoReadResources);
-        if (item->error == WcStatus::Success && !fits_port(*item)) {
+        if (item->error == WcStatus::Success && !item->is_read() && !qp_.port_carries(item->wqe.length)) {
             qp_.count(EngineCounter::TxOversize);
             refuse(*item, WcStatus::LocQpOpErr, VendorError::FrameTooLarge);
         }
@@ -63,15 +63,6 @@ Requester::Step Requester::step(Instant now, TransmitBurst& burst, std::uint32_t
     }
     emit(now, burst, quantum);
     return Step::Sent;
-}
-
-/// A path MTU beyond what the port carries would be silence on the wire; it is an error here.
-bool Requester::fits_port(const SendItem& item) const {
-    if (item.is_read()) return true;
-    const std::uint64_t payload = std::min<std::uint64_t>(item.wqe.length, qp_.mtu());
-    const std::uint64_t headers =
-        qp_.frames.transport_offset() + Bth::kBytes + Reth::kBytes + ImmDt::kBytes + kIcrcBytes;
-    return headers + payload <= qp_.core.pool.max_frame_bytes();
 }
 
 /// FENCE: after all earlier READs (IBTA 10.8.3.3); READs: at most max_rd_atomic outstanding.

@@ -36,7 +36,6 @@ private:
     Step build_run(SendItem& item, std::uint32_t first, std::uint32_t count);
     [[nodiscard]] Draft draft_request(const SendItem& item, std::uint32_t index);
     Step refused(Step verdict);
-    [[nodiscard]] bool fits_port(const SendItem& item) const;
     /// May `count` PSNs from the current place, weighing `cost`, follow `taken` bytes not yet charged?
     Step admit(std::uint64_t taken, std::uint64_t cost, std::uint32_t count);
     void emit(Instant now, TransmitBurst& burst, std::uint32_t& quantum);

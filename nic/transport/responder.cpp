@@ -68,7 +68,8 @@ void Responder::on_duplicate(const RoceFrame& frame) {
     // It must lie in the past as a whole, and still be allowed; else it is no duplicate of anything, and is dropped.
     const bool past = check_reth_length(reth) == Verdict::Execute &&
                       static_cast<std::uint32_t>(-distance(expected_, job.psn)) >= job.packets;
-    const bool allowed = past && check_enabled(*frame.op, qp_.attributes.access) == Verdict::Execute &&
+    const bool allowed = past && qp_.port_carries(reth.length) &&
+                         check_enabled(*frame.op, qp_.attributes.access) == Verdict::Execute &&
                          check_remote(reth, kAccessRemoteRead) == Verdict::Execute;
     if (!allowed || replies_.replay(job) == ReadJobs::Replay::Full) qp_.count(EngineCounter::RxDropDuplicateRead);
 }
@@ -100,6 +101,7 @@ Verdict Responder::check_read(const RoceFrame& frame) {
     if (const Verdict v = check_reth_length(reth); v != Verdict::Execute) return v;
     // A response may use half of the PSN circle at most (IBTA 9.7.1); beyond, it could not be told from a duplicate.
     if (packet_count(reth.length, qp_.mtu()) >= kMaxPsnsInFlight) return Verdict::BadLength;
+    if (!qp_.port_carries(reth.length)) return Verdict::Unanswerable;
     return check_remote(reth, kAccessRemoteRead);
 }
 

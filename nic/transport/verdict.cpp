@@ -43,12 +43,14 @@ constexpr std::array kTable = {
     Row{Verdict::OutOfBounds, {kNakRemoteAccess, kNoCompletion, kAccess, true, NakOutOfBounds}},
     Row{Verdict::NoPermission, {kNakRemoteAccess, kNoCompletion, kAccess, true, NakNoPermission}},
     Row{Verdict::RemoteFault, {kNakRemoteAccess, kNoCompletion, kAccess, true, NakRemoteFault}},
+    // class A: the path MTU that was agreed upon is not ours to keep
+    Row{Verdict::Unanswerable, {kNakRemoteOperation, kNoCompletion, kReq, true, NakUnanswerable}},
 };
 
 constexpr bool in_order() {
     for (std::size_t i = 0; i < kTable.size(); ++i)
         if (static_cast<std::size_t>(kTable[i].verdict) != i + 1) return false;
-    return kTable.size() == static_cast<std::size_t>(Verdict::RemoteFault);
+    return kTable.size() == static_cast<std::size_t>(Verdict::Unanswerable);
 }
 static_assert(in_order(), "one row for each verdict after Execute, in the enum's order");
 

@@ -24,7 +24,8 @@ enum class Verdict : std::uint8_t {
     WrongPd,
     OutOfBounds,
     NoPermission,
-    RemoteFault,  ///< memory behind a valid key is gone
+    RemoteFault,   ///< memory behind a valid key is gone
+    Unanswerable,  ///< a READ whose response packets our port cannot carry
 };
 
 struct Consequence {

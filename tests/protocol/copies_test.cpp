@@ -150,7 +150,7 @@ TEST(Copies, ReadDataIsLandedLateAndTheTimerHolds) {
 }
 
 TEST(Copies, BacklogIsBoundedAndItsDropsCounted) {
-    Script s({.pool_packets = 600});
+    Script s({.pool_packets = 1'200});
     s.env.write_remote_result = CopyResult::Pending;
     for (std::uint32_t i = 0; i < 3 + Inbox::kMostWaiting; ++i)
         s.send({.opcode = Opcode::WriteOnly, .psn = 500 + i, .payload = {1}});
@@ -158,6 +158,17 @@ TEST(Copies, BacklogIsBoundedAndItsDropsCounted) {
     s.env.write_remote_result = CopyResult::Done;
     done(s, CopyDirection::Receive);
     s.expect({"ACK 756"});
+}
+
+TEST(Copies, WaitingPacketsNeverTakeMoreThanAQuarterOfThePool) {
+    Script s({.pool_packets = 40});
+    s.env.write_remote_result = CopyResult::Pending;
+    for (std::uint32_t i = 0; i < 15; ++i) s.send({.opcode = Opcode::WriteOnly, .psn = 500 + i, .payload = {1}});
+    EXPECT_EQ(s.pool.in_use(), 11U) << "one is being copied, ten wait";
+    EXPECT_EQ(s.count(EngineCounter::RxDropBacklogFull), 4U);
+    s.env.write_remote_result = CopyResult::Done;
+    done(s, CopyDirection::Receive);
+    s.expect({"ACK 510"});
 }
 
 /// Err, Reset and destruction while both directions copy: packets stay until the copies end, and nothing is sent.

@@ -156,6 +156,15 @@ TEST(KnownFailure, Row49PathMtuBeyondThePortIsAnErrorAndNotSilence) {
     EXPECT_EQ(s.count(EngineCounter::TxOversize), 1U);
 }
 
+TEST(KnownFailure, Row49ReadThatOurPortCannotAnswerIsRefused) {
+    Script s({.mtu = 4'096, .pool_frame_bytes = 1'518});
+    s.send({.opcode = Opcode::ReadRequest, .psn = 500, .dma_length = 1'000});
+    s.expect({"READ_RESPONSE_ONLY 500 len 1000"});
+    s.send({.opcode = Opcode::ReadRequest, .psn = 501, .dma_length = 4'000});
+    s.expect({"NAK 0x63 501"});
+    EXPECT_EQ(s.count(EngineCounter::NakUnanswerable), 1U);
+}
+
 TEST(KnownFailure, Row49PacketBeyondOurPathMtuIsRefused) {
     Script s({.mtu = 1'024});
     s.send({.opcode = Opcode::WriteOnly, .psn = 500, .payload = pattern(2'048)});

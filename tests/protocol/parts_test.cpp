@@ -150,7 +150,7 @@ TEST(RetryState, RnrSevenIsForEverAndRetrySevenIsNot) {
 
 TEST(Verdict, EachHasANakACounterOfItsOwnAndAReason) {
     std::map<EngineCounter, int> counters;
-    for (auto v = static_cast<int>(Verdict::Execute) + 1; v <= static_cast<int>(Verdict::RemoteFault); ++v) {
+    for (auto v = static_cast<int>(Verdict::Execute) + 1; v <= static_cast<int>(Verdict::Unanswerable); ++v) {
         const Consequence& row = consequence(static_cast<Verdict>(v));
         EXPECT_EQ(++counters[row.counter], 1) << label(row.counter);
         EXPECT_EQ(row.fatal, row.syndrome >= 0x61) << v;
