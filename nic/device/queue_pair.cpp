@@ -131,13 +131,13 @@ bool QueuePair::remote_segment(std::uint32_t rkey, std::uint64_t va, std::uint64
     return true;
 }
 
-CopyResult QueuePair::read_segments(const Segments& segments, std::span<const std::span<std::uint8_t>> slices,
-                                    CopyDirection direction) {
+CopyResult QueuePair::read_segments(const Segments& segments, std::span<const std::span<std::uint8_t>> slices) {
+    const CopyTag tag{qpn, CopyDirection::Send};
     if (segments.count == 0) return CopyResult::Done;
     if (!segments.any_mapped) {
         std::array<RemotePiece, AddressSpace::kPiecesMax> pieces;
         for (std::size_t i = 0; i < segments.count; ++i) pieces[i] = {segments.list[i].addr, segments.list[i].length};
-        return memory_->read({pieces.data(), segments.count}, slices, {qpn, direction});
+        return memory_->read({pieces.data(), segments.count}, slices, tag);
     }
     // At least one segment is mapped: go through slices and segments side by side.
     std::size_t at = 0;
@@ -152,7 +152,7 @@ CopyResult QueuePair::read_segments(const Segments& segments, std::span<const st
                 segment.region->mapping != nullptr
                     ? (segment.region->mapping->read(piece.addr - segment.region->addr, part) ? CopyResult::Done
                                                                                               : CopyResult::Fault)
-                    : memory_->read({&piece, 1}, {&part, 1}, {qpn, direction});
+                    : memory_->read({&piece, 1}, {&part, 1}, tag);
             if (result != CopyResult::Done) return result;
             slice = slice.subspan(take);
             used += take;
@@ -216,7 +216,7 @@ CopyResult QueuePair::gather(const SendWqe& wqe, std::uint64_t offset,
     copy_sges(shape_.sq, wqe.index, sizeof(vroce_send_wqe), wqe.sge_count, sges);
     Segments segments;
     if (!segments_of(sges.data(), wqe.sge_count, offset, length, 0, segments)) return CopyResult::Fault;
-    return read_segments(segments, slices, CopyDirection::Send);
+    return read_segments(segments, slices);
 }
 
 CopyResult QueuePair::scatter_read(const SendWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
@@ -252,7 +252,7 @@ CopyResult QueuePair::read_remote(std::uint32_t rkey, std::uint64_t va,
     if (length == 0) return CopyResult::Done;
     Segments segments;
     if (!remote_segment(rkey, va, length, kAccessRemoteRead, segments)) return CopyResult::Fault;
-    return read_segments(segments, slices, CopyDirection::Receive);
+    return read_segments(segments, slices);
 }
 
 bool QueuePair::complete(const Completion& completion) {

@@ -78,8 +78,7 @@ private:
                                    std::uint64_t length, std::uint32_t access, Segments& out);
     [[nodiscard]] bool remote_segment(std::uint32_t rkey, std::uint64_t va, std::uint64_t length, std::uint32_t access,
                                       Segments& out);
-    [[nodiscard]] CopyResult read_segments(const Segments& segments, std::span<const std::span<std::uint8_t>> slices,
-                                           CopyDirection direction);
+    [[nodiscard]] CopyResult read_segments(const Segments& segments, std::span<const std::span<std::uint8_t>> slices);
     [[nodiscard]] CopyResult write_segments(const Segments& segments, std::span<const std::uint8_t> bytes, bool last);
     [[nodiscard]] CopyResult scatter(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
                                      std::span<const std::uint8_t> bytes, bool last);
