@@ -103,6 +103,8 @@ Endpoint::~Endpoint() {
     server_.reset();
     services_.local_addresses.remove(config_.name);
     services_.run_on_worker([this] { device_.reset(); });
+    std::error_code not_empty;  // then it is somebody else's
+    std::filesystem::remove(config_.directory, not_empty);
 }
 
 // The socket before the tree: who finds the device finds somebody to talk to.
