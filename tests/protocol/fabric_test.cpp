@@ -172,6 +172,28 @@ std::uint64_t seeds() {
     return wanted == nullptr ? 6 : std::strtoull(wanted, nullptr, 10);
 }
 
+TEST(LossyLink, LongMessagesArriveWhole) {
+    for (const std::uint32_t mtu : {256U, 4'096U}) {
+        const Faults bad{.drop = 0.01, .duplicate = 0.01, .reorder = 0.005, .corrupt = 0.005};
+        Fabric fabric({.seed = mtu, .faults = bad, .mtu = mtu});
+        TestEnv& a = *fabric.a.envs[0];
+        TestEnv& b = *fabric.b.envs[0];
+        const std::size_t size = 2'500'001;
+        b.region = pattern(size, 1);
+        b.post_receive(size);
+        a.post(WrOpcode::Read, std::vector<std::uint8_t>(size));
+        a.post(WrOpcode::SendImm, pattern(size, 2));
+        a.post(WrOpcode::Write, pattern(size, 3), kSendSignaled | kSendFence);
+        fabric.ring_all();
+        ASSERT_TRUE(fabric.run());
+        EXPECT_EQ(a.completions.size(), 3U);
+        EXPECT_EQ(a.completions.back().status, WcStatus::Success);
+        EXPECT_TRUE(a.sends[0].data == pattern(size, 1));
+        EXPECT_TRUE(b.receives[0].room == pattern(size, 2));
+        EXPECT_TRUE(b.region == pattern(size, 3));
+    }
+}
+
 std::string case_name(const testing::TestParamInfo<std::tuple<Case, std::uint64_t>>& of) {
     return fmt::format("{}_seed_{}", std::get<0>(of.param).name, std::get<1>(of.param));
 }
