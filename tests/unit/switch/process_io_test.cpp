@@ -2,6 +2,9 @@
 // control socket; kills the switch and starts it again.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -202,6 +205,21 @@ TEST_F(ProcessIo, IsReplacedAfterKillAndItsPeersComeBack) {
     ASSERT_TRUE(await_links()) << switch_->errors();
     send(0, {});
     ASSERT_TRUE(await([this] { return received_[1].size() == 2; }));
+}
+
+/// DPDK's memif server dies of this without our guard.
+TEST_F(ProcessIo, OutlivesPeersThatHangUpAtOnce) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = directory_.path() + "/sw1/Ethernet0.memif";
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    for (int i = 0; i < 1'000; ++i) {
+        const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0) << i;
+        close(fd);
+    }
+    send(0, {});
+    ASSERT_TRUE(await([this] { return received_[1].size() == 1; }));
 }
 
 TEST_F(ProcessIo, LeavesNothingBehindOnSigterm) {

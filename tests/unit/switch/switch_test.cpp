@@ -268,6 +268,18 @@ TEST_F(SwitchTest, RefusesWhatIsBeyondTheEgressLimit) {
     EXPECT_EQ(sent(), Counts({0, 10, 0, 0}));
 }
 
+TEST_F(SwitchTest, SmallFramesCannotTakeMorePacketsThanAPortMayHold) {
+    auto config = std::make_shared<SwitchConfig>(basic());
+    for (PortId port = 0; port < kPorts; ++port) config->vlans.add_member(1, port, false);
+    config->ports[1].egress_limit_packets = 5;
+    start(config);
+    receive(1, {.destination = kBroadcast, .source = kStationB});
+    sent();
+    for (int i = 0; i < 16; ++i) receive(0, {});
+    EXPECT_EQ(drops(1, DropReason::kEgressFull), 11u);
+    EXPECT_EQ(sent(), Counts({0, 5, 0, 0}));
+}
+
 TEST_F(SwitchTest, HoldsWhatTheDeviceDoesNotTake) {
     start();
     receive(1, {.destination = kBroadcast, .source = kStationB});
