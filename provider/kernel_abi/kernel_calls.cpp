@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <mutex>
 
 #include "provider/kernel_abi/got_hooks.hpp"
 #include "provider/kernel_abi/uverbs_commands.hpp"
@@ -30,7 +31,11 @@ const std::array kHooks{
 
 }  // namespace
 
+// One thread at a time: a page of the table is writable only for the moment of the store.
 bool answer_kernel_calls() {
+    static std::mutex mutex;
+    const std::lock_guard guard(mutex);
+
     return install_got_hooks(kHooks) >= kHooks.size();
 }
 
