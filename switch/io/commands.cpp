@@ -92,7 +92,13 @@ Result<json> Commands::fdb() {
     return fdb_json(*now);
 }
 
-Result<json> Commands::ports() {
+Result<json> Commands::fdb_telemetry() {
+    const Result<Snapshot> now = snapshot(true);
+    if (!now) return Error{now.error()};
+    return fdb_telemetry_json(*now);
+}
+
+Result<json> Commands::ports_telemetry() {
     const Result<Snapshot> now = snapshot(false);
     if (!now) return Error{now.error()};
     json by_name = json::object();

@@ -28,7 +28,8 @@ public:
     Result<Json> status();
     Result<Json> counters();
     Result<Json> fdb();
-    Result<Json> ports();
+    Result<Json> fdb_telemetry();
+    Result<Json> ports_telemetry();
     Result<Json> fault_set(const Json& args);
     Result<Json> fault_clear(const Json& args);
     Result<Json> fault_show();

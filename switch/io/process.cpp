@@ -80,8 +80,8 @@ public:
     Status add_all() {
         for (const Status& status :
              {add("/vroce/counters", "All counters of the switch. No parameters.", &Commands::counters),
-              add("/vroce/fdb", "Stations that the switch has learnt. No parameters.", &Commands::fdb),
-              add("/vroce/ports", "Ports with their links and speeds. No parameters.", &Commands::ports)}) {
+              add("/vroce/fdb", "Stations that the switch has learnt. No parameters.", &Commands::fdb_telemetry),
+              add("/vroce/ports", "Ports with their links and speeds. No parameters.", &Commands::ports_telemetry)}) {
             if (!status) return status;
         }
         return Done{};

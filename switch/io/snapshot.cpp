@@ -1,6 +1,8 @@
 // Snapshot and its JSON.
 #include "switch/io/snapshot.hpp"
 
+#include <algorithm>
+
 namespace vroce::sw {
 namespace {
 
@@ -124,6 +126,14 @@ json fdb_json(const Snapshot& snapshot) {
                         {"age_s", entry.age.ps / seconds(1).ps}});
     }
     return list;
+}
+
+json fdb_telemetry_json(const Snapshot& snapshot) {
+    constexpr std::size_t kShown = 200;  // a dictionary of DPDK 22.11's telemetry holds 256 entries
+    const json list = fdb_json(snapshot);
+    json object{{"size", list.size()}};
+    for (std::size_t i = 0; i < std::min(list.size(), kShown); ++i) object["station_" + std::to_string(i)] = list[i];
+    return object;
 }
 
 }  // namespace vroce::sw

@@ -45,5 +45,7 @@ void take_snapshot(Snapshot& snapshot, const Switch& core, const IoPorts& ports,
 nlohmann::json ports_json(const Snapshot& snapshot);
 nlohmann::json counters_json(const Snapshot& snapshot);
 nlohmann::json fdb_json(const Snapshot& snapshot);
+/// The same as an object, the form that DPDK's telemetry can nest: {"size": 2, "station_0": {…}, …}, at most 200.
+nlohmann::json fdb_telemetry_json(const Snapshot& snapshot);
 
 }  // namespace vroce::sw

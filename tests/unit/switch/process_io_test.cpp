@@ -147,6 +147,34 @@ TEST_F(ProcessIo, CarriesFramesAndCountsThem) {
     }
 }
 
+json telemetry(const std::string& run_dir, const std::string& command) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = run_dir + "/sw1/dpdk/sw1/dpdk_telemetry.v2";
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    std::string answer(65'536, '\0');
+    ssize_t size = -1;
+    if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        recv(fd, answer.data(), answer.size(), 0) > 0 &&  // its greeting
+        ::send(fd, command.data(), command.size(), 0) > 0) {
+        size = recv(fd, answer.data(), answer.size(), 0);
+    }
+    close(fd);
+    return json::parse(answer.substr(0, static_cast<std::size_t>(std::max<ssize_t>(size, 0))), nullptr, false);
+}
+
+TEST_F(ProcessIo, AnswersTelemetry) {
+    send(0, {});
+    ASSERT_TRUE(await([this] { return received_[1].size() == 1; }));
+    const json counts = telemetry(directory_.path(), "/vroce/counters");
+    EXPECT_EQ(counts["/vroce/counters"]["ports"]["Ethernet0"]["rx"]["packets"], 1);
+    const json fdb = telemetry(directory_.path(), "/vroce/fdb");
+    EXPECT_EQ(fdb["/vroce/fdb"]["station_0"]["mac"], "02:00:00:00:00:0a");
+    EXPECT_EQ(fdb["/vroce/fdb"]["station_0"]["port"], "Ethernet0");
+    EXPECT_EQ(telemetry(directory_.path(), "/vroce/ports")["/vroce/ports"]["Ethernet4"]["link_up"], "true");
+}
+
 TEST_F(ProcessIo, DamagesAPortsTrafficWhenTold) {
     ask(control(), "fault.set", {{"dev", "Ethernet0"}, {"drop", 1.0}, {"direction", "rx"}});
     EXPECT_EQ(ask(control(), "fault.show")["Ethernet0"]["drop"], 1.0);
