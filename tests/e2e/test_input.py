@@ -191,11 +191,21 @@ def test_device_that_is_not_there(healthy):
     assert ended.code != 0 and "vroce7" in ended.output
 
 
-def test_users_without_root_are_told(tmp_path):
-    reachable = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "test", "-x",
-                                str(labtool.VROCE)]).returncode == 0
-    if not reachable:
+NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+
+@pytest.fixture
+def reachable():
+    if subprocess.run([*NOBODY, "test", "-x", str(labtool.VROCE)]).returncode != 0:
         pytest.skip(f"user nobody may not reach {labtool.VROCE}")
-    ended = run("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", labtool.VROCE, "lab", "up", LAB_FILE,
-                "--run-dir", "/run/vroce-nobody")
-    one_line(ended, 1, "root")
+
+
+@pytest.mark.parametrize("words", (["lab", "up", LAB_FILE], ["lab", "down"]), ids=lambda words: " ".join(words[:2]))
+def test_users_without_root_are_told(reachable, words):
+    one_line(run(*NOBODY, labtool.VROCE, *words, "--run-dir", "/run/vroce-nobody"), 1, "needs root")
+
+
+def test_users_may_not_change_what_root_runs(reachable, healthy):
+    words = ["fault", "set", "--run-dir", healthy.run_dir, "dev", "sw1/Ethernet0", "drop", "1"]
+    one_line(run(*NOBODY, labtool.VROCE, *words), 1, "Permission denied")
+    one_line(run(*NOBODY, labtool.VROCE, "show", "ports", "on", "sw1", "--run-dir", healthy.run_dir), 1, "Permission denied")

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import eventually
+from conftest import LAB_FILE, eventually
 
 import labtool
 
@@ -92,6 +92,17 @@ def test_interrupt_while_coming_up_leaves_nothing(fresh):
     if coming.returncode == 0:  # it was up before the signal
         fresh.down()
     assert fresh.traces() == before
+
+
+def test_lab_without_hugepages(fresh, tmp_path):
+    file = tmp_path / "no-huge.json"
+    file.write_text(LAB_FILE.read_text().replace('"hugepages": "auto"', '"hugepages": "off"'))
+    fresh.file = str(file)
+    assert "hugepages: off" in fresh.up().output
+    for process in fresh.status()["processes"]:
+        assert "--no-huge" in open(f"/proc/{process['pid']}/cmdline").read() or process["kind"] == "nic"
+    server, client = fresh.pingpong("-n", "200")
+    assert (server.code, client.code) == (0, 0), (server, client)
 
 
 def up_command(lab):

@@ -66,10 +66,19 @@ def test_switch_restart_is_survived_by_retransmission(fresh):
     assert labtool.finish(server, 10).code == 0
 
 
-def test_nic_refuses_a_second_process_of_its_name(fresh):
+def second(program, *words):
+    return subprocess.run([labtool.BUILD / program, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=20)
+
+
+def test_second_process_of_a_name_is_refused_and_harms_nobody(fresh):
     fresh.up()
-    second = subprocess.run([labtool.BUILD / "nic" / "vroce-nic", "--config", f"{fresh.run_dir}/h1/config.ini"],
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=20)
-    assert second.returncode == 1, second.stdout
-    assert "h1" in second.stdout
+    nic = second("nic/vroce-nic", "--config", f"{fresh.run_dir}/h1/config.ini")
+    switch = second("switch/vroce-switch", "--name", "sw1", "--config", f"{fresh.run_dir}/sw1/config.json", "--run-dir",
+                    fresh.run_dir)
+    for ended, name in ((nic, "h1"), (switch, "sw1")):
+        assert ended.returncode == 1, ended
+        assert name in ended.stderr and len(ended.stderr.strip().splitlines()) == 1, ended
     assert fresh.vroce("lab", "status").code == 0
+    server, client = fresh.pair(["ib_send_bw", "-d", "vroce0", "-F", "-n", "100"])
+    assert (server.code, client.code) == (0, 0), (server, client)

@@ -171,10 +171,11 @@ Lab read_lab(const fs::path& path) {
     Lab lab;
     lab.definition = read_json(path.string());
     const JsonObject object(lab.definition, "");
-    object.allow_only({"name", "poll", "memory-mib", "switches", "hosts", "faults"});
+    object.allow_only({"name", "poll", "memory-mib", "hugepages", "switches", "hosts", "faults"});
     lab.name = object.text_or("name", path.stem().string());
     check_name("name", lab.name);
     lab.poll = object.one_of("poll", {"busy", "adaptive"});
+    lab.hugepages = object.one_of("hugepages", {"auto", "off"}) != "off";
     lab.memory_mib = object.number_or("memory-mib", 0, 32, 65536);
     const JsonObject switches(object.at("switches"), "switches");
     for (const auto& [name, value] : object.at("switches").items()) {

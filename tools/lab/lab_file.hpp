@@ -41,9 +41,10 @@ struct LabFault {
 
 struct Lab {
     std::string name;
-    std::string file;    // absolute
-    std::string poll;    // busy, adaptive or empty
-    int memory_mib = 0;  // per process; 0: its default
+    std::string file;       // absolute
+    std::string poll;       // busy, adaptive or empty
+    bool hugepages = true;  // when there are enough free ones
+    int memory_mib = 0;     // per process; 0: its default
     std::vector<LabSwitch> switches;
     std::vector<LabHost> hosts;
     std::vector<LabFault> faults;

@@ -99,8 +99,9 @@ SpawnSettings settle(const Lab& lab, const std::string& run_dir) {
     const std::uint64_t each = lab.memory_mib > 0 ? static_cast<std::uint64_t>(lab.memory_mib) : kDefaultMemoryMib;
     const std::uint64_t needed = each * settings.processes;
     const std::uint64_t available = free_hugepage_mib();
-    settings.huge = available >= needed;
-    if (!settings.huge) {
+    settings.huge = lab.hugepages && available >= needed;
+    if (!lab.hugepages) fmt::print("hugepages: off by the lab's file\n");
+    if (lab.hugepages && !settings.huge) {
         fmt::print("hugepages: {} MiB free, {} MiB needed: running with --no-huge (slower, works as well)\n", available,
                    needed);
     }

@@ -47,9 +47,13 @@ Result<PeerPort> find_port(const std::string& run_dir, const std::string& name) 
     const std::string port = name.substr(slash == std::string::npos ? 0 : slash + 1);
     std::vector<PeerPort> found;
     std::vector<std::string> known;
+    std::string silent;  // why a process did not tell its ports
     for (const Peer& peer : peers) {
         const Result<json> status = ask(peer, "status");
-        if (!status) continue;
+        if (!status) {
+            silent = status.error();
+            continue;
+        }
         for (const json& p : status->value("ports", json::array())) {
             const std::string has = p.value("name", "");
             known.push_back(peer.name + "/" + has);
@@ -57,6 +61,7 @@ Result<PeerPort> find_port(const std::string& run_dir, const std::string& name) 
         }
     }
     if (found.size() == 1) return found[0];
+    if (found.empty() && !silent.empty()) return Error{silent};
     if (found.empty()) return Error{fmt::format("no port '{}'; there are {}", name, listed(known))};
     return Error{fmt::format("port '{}' is ambiguous; say one of {}", name, listed(known))};
 }
