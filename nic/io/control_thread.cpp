@@ -122,7 +122,8 @@ NicServices ControlThread::services() {
             .run_on_worker = [this](const std::function<void()>& f) { parts_.mailbox.call(f); },
             .now = [this] { return now(); },
             .log = [this](const std::string& line) { fmt::print(stderr, "{}: {}\n", parts_.options.name, line); },
-            .counters = {}};
+            .counters = {},
+            .doorbells = &parts_.doorbells};
 }
 
 /// The socket appears last: whoever sees it finds everything else ready.

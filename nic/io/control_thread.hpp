@@ -35,7 +35,8 @@ struct ControlParts {
     const MbufPool& pool;
     AddressWatcher& watcher;
     NeighbourResolver& resolver;
-    int doorbell_fd = -1;
+    DoorbellSet& doorbells;
+    int doorbell_fd = -1;  ///< the NIC's own among them
     int link_event_fd = -1;
 };
 

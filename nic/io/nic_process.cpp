@@ -125,7 +125,7 @@ std::uint64_t random_seed() {
 
 WorkerParts worker_parts(const NicOptions& options, const MemoryPlan& plan, EthdevPort& uplink, HostNetwork& network,
                          MbufPool& pool, Engine& engine, StatusPage& status_page, Mailbox& mailbox,
-                         const EventFd& doorbell, const EventFd& link_event) {
+                         DoorbellSet& doorbells, const EventFd& link_event) {
     WorkerParts parts{.uplink = uplink,
                       .speed_bps = options.speed_bps,
                       .queue_limit_bytes = kQueueLimitPackets * plan.frame_bytes,
@@ -137,7 +137,7 @@ WorkerParts worker_parts(const NicOptions& options, const MemoryPlan& plan, Ethd
                       .engine = engine,
                       .status_page = status_page,
                       .mailbox = mailbox,
-                      .doorbell_fd = doorbell.get(),
+                      .doorbells = doorbells,
                       .link_event_fd = link_event.get(),
                       .poll = options.busy ? PollMode::Busy : PollMode::Adaptive};
     for (const EndpointOptions& e : options.endpoints) {
@@ -162,10 +162,11 @@ Status run_with_packets(const NicOptions& options, const MemoryPlan& plan, const
     if (!status_page) return Error{status_page.error()};
     Engine engine({.seed = random_seed()}, **pool);
     Mailbox mailbox;
-    const EventFd doorbell;
+    DoorbellSet doorbells;
+    const UniqueFd own_doorbell = doorbells.add();
     const EventFd link_event;
     Worker worker(
-        worker_parts(options, plan, **uplink, network, **pool, engine, **status_page, mailbox, doorbell, link_event));
+        worker_parts(options, plan, **uplink, network, **pool, engine, **status_page, mailbox, doorbells, link_event));
     ControlThread control({.options = options,
                            .directory = directory,
                            .worker = worker,
@@ -176,7 +177,8 @@ Status run_with_packets(const NicOptions& options, const MemoryPlan& plan, const
                            .pool = **pool,
                            .watcher = *network.watcher,
                            .resolver = *network.resolver,
-                           .doorbell_fd = doorbell.get(),
+                           .doorbells = doorbells,
+                           .doorbell_fd = own_doorbell.get(),
                            .link_event_fd = link_event.get()});
     control.start();
     worker.run();

@@ -36,7 +36,9 @@ Result<RunDirectory> RunDirectory::take(const std::string& run_dir, const std::s
 
 RunDirectory::~RunDirectory() {
     if (fd_ < 0) return;
-    ::rmdir(path_.c_str());  // fails, as it should, while there is a log in it
+    std::error_code ignored;
+    std::filesystem::remove_all(path_ + "/dpdk", ignored);  // DPDK leaves its folders
+    ::rmdir(path_.c_str());                                 // fails, as it should, while there is a log in it
     ::close(fd_);
 }
 

@@ -34,9 +34,9 @@ public:
     std::size_t send(std::span<Packet* const> packets) override;
     bool link_up() const override { return true; }
     int wake_fd() const override { return fd_; }
+    /// After a sleep the next receive() looks; before one nobody needs to, since wake_fd() says that frames wait.
     void set_sleeping(bool sleeping) override {
-        static_cast<void>(sleeping);
-        skip_ = 0;
+        if (!sleeping) skip_ = 0;
     }
 
     [[nodiscard]] const TapCounters& counters() const { return counters_; }

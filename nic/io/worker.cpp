@@ -11,16 +11,11 @@ namespace vroce::nic {
 namespace {
 
 constexpr Duration kGap = milliseconds(1);
-constexpr Duration kLinkLook = milliseconds(20);
+constexpr Duration kLinkLook = milliseconds(50);
 /// A third of the time after which switches forget (802.1Q 8.8.3: 300 s).
 constexpr Duration kAnnouncementInterval = seconds(100);
 constexpr std::size_t kWireBursts = 8;      ///< a memif ring at most in one iteration
 constexpr std::size_t kTransmitBursts = 4;  ///< own endpoints among themselves are not paced and could go on for ever
-
-void drain_event(int fd) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(fd, &count, sizeof count);
-}
 
 void raise_event(int fd) {
     const std::uint64_t one = 1;
@@ -39,7 +34,7 @@ Worker::Worker(WorkerParts parts)
         sleeper_.add(parts_.taps[i]->wake_fd());
     }
     if (parts_.uplink.wake_fd() >= 0) sleeper_.add(parts_.uplink.wake_fd());
-    sleeper_.add(parts_.doorbell_fd);
+    sleeper_.add(parts_.doorbells.fd());
     sleeper_.add(parts_.mailbox.fd());
     next_announcement_ = kNever;
     last_iteration_ = kNever;
@@ -138,14 +133,13 @@ std::size_t Worker::room_on_wire() const {
 
 void Worker::sleep(Instant now) {
     set_sleeping(true);
-    // Once more, now that everybody knows: what came before they knew would wake nobody.
+    // Once more, now that everybody knows: what came before they knew would wake nobody. Interfaces and mailbox have
+    // descriptors that stay readable.
     bool worked = receive_wire(now);
-    worked |= receive_taps(now);
     worked |= serve_applications(now);
-    worked |= parts_.mailbox.drain();
-    if (!worked && running_) {
+    if (!worked) {
         sleeper_.sleep(now, next_deadline(now));
-        drain_event(parts_.doorbell_fd);
+        parts_.doorbells.clear();
         last_iteration_ = kNever;
     }
     set_sleeping(false);

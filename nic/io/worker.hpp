@@ -13,6 +13,7 @@
 #include "common/dpdk/worker_sleeper.hpp"
 #include "nic/bridge/bridge.hpp"
 #include "nic/host/arena.hpp"
+#include "nic/host/doorbell_set.hpp"
 #include "nic/io/attached_port.hpp"
 #include "nic/io/tap_port.hpp"
 #include "nic/transport/engine.hpp"
@@ -42,7 +43,7 @@ struct WorkerParts {
     Engine& engine;
     StatusPage& status_page;
     Mailbox& mailbox;
-    int doorbell_fd = -1;    ///< applications write to it when the worker sleeps
+    DoorbellSet& doorbells;
     int link_event_fd = -1;  ///< the worker writes to it when the uplink's state changed
     PollMode poll = PollMode::Adaptive;
 };

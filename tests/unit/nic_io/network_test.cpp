@@ -173,14 +173,14 @@ TEST_F(NetworkTest, AnInterfaceThatIsDownLosesFramesByName) {
 TEST_F(NetworkTest, AnEmptyTapIsNotReadEachTime) {
     in_namespace([&] {
         make_interface({{ipv4(1), 24}});
-        tap->set_sleeping(true);
         Packet* packet = nullptr;
         while (tap->receive({&packet, 1}) == 1) release(packet);  // until a read found nothing
-        // The kernel answers a request for its own address; that frame waits until the skips are over, or a sleep
-        // begins.
+        // The kernel answers a request for its own address; that frame waits until the skips, or a sleep, are over.
         make_request();
         EXPECT_EQ(tap->receive({&packet, 1}), 0u);
         tap->set_sleeping(true);
+        EXPECT_EQ(tap->receive({&packet, 1}), 0u);
+        tap->set_sleeping(false);
         ASSERT_EQ(tap->receive({&packet, 1}), 1u);
         release(packet);
     });
