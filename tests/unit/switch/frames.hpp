@@ -45,7 +45,7 @@ inline std::vector<std::uint8_t> bytes_of(const FrameSpec& spec) {
 inline Packet* packet_of(PacketPool& pool, const std::vector<std::uint8_t>& bytes) {
     Packet* packet = pool.alloc();
     packet->resize(static_cast<std::uint32_t>(bytes.size()));
-    std::memcpy(packet->data, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(packet->data, bytes.data(), bytes.size());
     return packet;
 }
 
