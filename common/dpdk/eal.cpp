@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "common/dpdk/quiet_stderr.hpp"
+
 namespace vroce {
 
 namespace {
@@ -33,40 +35,6 @@ unsigned free_hugepages_mib() {
     }
     return static_cast<unsigned>(free_pages * page_kib / 1024);
 }
-
-/// Standard error, put aside while EAL prints what nobody asked for (plugin probing); restored at the end.
-class QuietStderr {
-public:
-    QuietStderr() : saved_(dup(STDERR_FILENO)), captured_(open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)) {
-        if (captured_ >= 0) dup2(captured_, STDERR_FILENO);
-    }
-    ~QuietStderr() { restore(); }
-    QuietStderr(const QuietStderr&) = delete;
-    QuietStderr& operator=(const QuietStderr&) = delete;
-
-    void restore() {
-        if (saved_ < 0) return;
-        fflush(stderr);
-        dup2(saved_, STDERR_FILENO);
-        close(saved_);
-        saved_ = -1;
-    }
-    /// The last line that EAL printed, for an error message.
-    [[nodiscard]] std::string last_line() const {
-        std::string text(4096, '\0');
-        const off_t end = lseek(captured_, 0, SEEK_END);
-        const off_t from = end > 4096 ? end - 4096 : 0;
-        const ssize_t size = pread(captured_, text.data(), text.size(), from);
-        text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-        while (!text.empty() && text.back() == '\n') text.pop_back();
-        const std::size_t line = text.rfind('\n');
-        return line == std::string::npos ? text : text.substr(line + 1);
-    }
-
-private:
-    int saved_;
-    int captured_;
-};
 
 std::vector<std::string> arguments(const EalOptions& options, bool no_huge) {
     std::vector<std::string> args{

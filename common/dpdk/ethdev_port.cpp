@@ -1,5 +1,6 @@
 #include "common/dpdk/ethdev_port.hpp"
 
+#include <rte_alarm.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_errno.h>
@@ -10,9 +11,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <condition_variable>
 #include <cstring>
+#include <functional>
+#include <mutex>
 
 #include "common/base/fault_guard.hpp"
+#include "common/dpdk/quiet_stderr.hpp"
 
 namespace vroce {
 
@@ -66,6 +71,27 @@ std::string doorbell_path(const std::string& memif_socket) {
     return path + ".doorbell";
 }
 
+/// Memif's handlers run on DPDK's interrupt thread without a lock: one that is at work while another thread stops or
+/// frees the device follows a dangling pointer. So that is done on the interrupt thread too; waits for it.
+void on_interrupt_thread(const std::function<void()>& function) {
+    struct Call {
+        const std::function<void()>& function;
+        std::mutex mutex;
+        std::condition_variable ended;
+        bool done = false;
+    } call{function, {}, {}, false};
+    const auto run = [](void* argument) {
+        Call& asked = *static_cast<Call*>(argument);
+        asked.function();
+        const std::lock_guard<std::mutex> lock(asked.mutex);
+        asked.done = true;
+        asked.ended.notify_one();
+    };
+    if (rte_eal_alarm_set(1, run, &call) != 0) return function();
+    std::unique_lock<std::mutex> lock(call.mutex);
+    call.ended.wait(lock, [&call] { return call.done; });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EthdevPort>> EthdevPort::open(const EthdevPortOptions& options, MbufPool& pool) {
@@ -79,8 +105,10 @@ Result<std::unique_ptr<EthdevPort>> EthdevPort::open(const EthdevPortOptions& op
         const Status cleared = clear_stale_socket(socket_path);
         if (!cleared) return Error{cleared.error()};
     }
-    if (rte_dev_probe(devargs.c_str()) != 0)
-        return Error{"device '" + devargs + "' cannot be opened: " + rte_strerror(rte_errno)};
+    QuietStderr quiet;
+    const bool probed = rte_dev_probe(devargs.c_str()) == 0;
+    quiet.restore();
+    if (!probed) return Error{"device '" + devargs + "' cannot be opened: " + quiet.first_line()};
     std::uint16_t port_id = 0;
     if (rte_eth_dev_get_port_by_name(name.c_str(), &port_id) != 0)
         return Error{"device '" + devargs + "' is not an Ethernet port"};
@@ -122,8 +150,10 @@ Status EthdevPort::start(const EthdevPortOptions& options) {
 }
 
 EthdevPort::~EthdevPort() {
-    if (started_) rte_eth_dev_stop(port_id_);
-    rte_eth_dev_close(port_id_);
+    on_interrupt_thread([this] {
+        if (started_) rte_eth_dev_stop(port_id_);
+        rte_eth_dev_close(port_id_);
+    });
 }
 
 Instant EthdevPort::next_poll(Instant now) const {
@@ -144,8 +174,10 @@ bool EthdevPort::update_link(Instant now) {
     if (!up && is_client_ && now >= next_restart_) {
         // A memif client that lost its server stays down until it is started again.
         ++counters_.restarts;
-        if (started_) rte_eth_dev_stop(port_id_);
-        started_ = rte_eth_dev_start(port_id_) == 0;
+        on_interrupt_thread([this] {
+            if (started_) rte_eth_dev_stop(port_id_);
+            started_ = rte_eth_dev_start(port_id_) == 0;
+        });
         // One that has reached its server gets time for the handshake: on a busy machine it takes longer than a retry,
         // and a server whose client hangs up before its first message is accepted dies in DPDK's interrupt thread.
         next_restart_ = now + (started_ ? kHandshakeLimit : kRestartInterval);
