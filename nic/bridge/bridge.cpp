@@ -23,10 +23,6 @@ bool is_group(const std::uint8_t* mac) {
     return (mac[0] & 1) != 0;
 }
 
-bool is_same(const std::uint8_t* bytes, const Gid& address) {
-    return std::memcmp(bytes, address.bytes.data(), address.bytes.size()) == 0;
-}
-
 }  // namespace
 
 Bridge::Bridge(std::vector<BridgeEndpoint> endpoints, std::uint32_t mtu, PacketPool& pool, BridgeSink& sink)
@@ -91,7 +87,7 @@ void Bridge::from_engine(Packet* packet) {
 }
 
 void Bridge::deliver(std::size_t endpoint, Packet* packet) {
-    if (is_own_roce(endpoints_[endpoint], *packet)) {
+    if (is_own_roce(endpoints_[endpoint].vlan, *packet)) {
         packet->meta.l3_offset = kEthernetBytes;
         counters_.add(BridgeCounter::ToEngine);
         return sink_.to_engine(packet);
@@ -161,7 +157,7 @@ bool Bridge::anybody_in(std::uint16_t vlan) const {
 
 /// RoCE v2 (annex A17): UDP to port 4791 without IP options, extension headers or fragments. Other frames to that port
 /// are the kernel's, which answers as it does for a closed one.
-bool Bridge::is_own_roce(const BridgeEndpoint& endpoint, const Packet& packet) const {
+bool Bridge::is_own_roce(std::uint16_t vlan, const Packet& packet) const {
     const std::uint8_t* ip = packet.data + kEthernetBytes;
     const std::uint32_t bytes = packet.length - kEthernetBytes;
     Gid to;
@@ -179,9 +175,15 @@ bool Bridge::is_own_roce(const BridgeEndpoint& endpoint, const Packet& packet) c
     } else {
         return false;
     }
-    if (load_be16(udp + 2) != kRoceUdpPort) return false;
-    const auto& own = endpoint.addresses;
-    return std::any_of(own.begin(), own.end(), [&](const Gid& a) { return is_same(to.bytes.data(), a); });
+    return load_be16(udp + 2) == kRoceUdpPort && is_own_address(vlan, to);
+}
+
+/// Of any endpoint in the VLAN: a host with several interfaces in one network may have answered ARP with any of them.
+/// The engine compares with the queue pair's own address.
+bool Bridge::is_own_address(std::uint16_t vlan, const Gid& address) const {
+    return std::any_of(endpoints_.begin(), endpoints_.end(), [&](const BridgeEndpoint& e) {
+        return e.vlan == vlan && std::find(e.addresses.begin(), e.addresses.end(), address) != e.addresses.end();
+    });
 }
 
 }  // namespace vroce::nic

@@ -65,7 +65,8 @@ private:
     void drop(BridgeCounter reason, Packet* packet);
     [[nodiscard]] std::size_t find(const std::uint8_t* mac, std::uint16_t vlan) const;
     [[nodiscard]] bool anybody_in(std::uint16_t vlan) const;
-    [[nodiscard]] bool is_own_roce(const BridgeEndpoint& endpoint, const Packet& packet) const;
+    [[nodiscard]] bool is_own_roce(std::uint16_t vlan, const Packet& packet) const;
+    [[nodiscard]] bool is_own_address(std::uint16_t vlan, const Gid& address) const;
     void announce_address(const BridgeEndpoint& endpoint, const Gid& address);
 
     std::vector<BridgeEndpoint> endpoints_;

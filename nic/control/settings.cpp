@@ -14,6 +14,8 @@ constexpr std::uint32_t kMtuMax = 9'100;
 constexpr std::uint32_t kMaxCpu = 1'023;
 constexpr std::uint32_t kMaxMemoryMib = 1'048'576;
 constexpr std::size_t kMaxEndpoints = 64;
+/// Beside it there will be a doorbell's socket, whose name is a little longer.
+constexpr std::size_t kMemifPathMax = 100;
 constexpr const char* kNameRule = "up to 32 letters, digits, '-' and '_', a letter or digit first";
 
 template <typename T, typename Value>
@@ -38,7 +40,7 @@ bool is_path(const std::string& text) {
 
 /// DPDK's device names begin with the driver's: net_af_packet0,iface=x or a PCI address.
 bool is_uplink(const std::string& text) {
-    if (text.rfind("memif:", 0) == 0) return is_path(text.substr(6));
+    if (text.rfind("memif:", 0) == 0) return is_path(text.substr(6)) && text.size() - 6 <= kMemifPathMax;
     return !text.empty() && text.find_first_of(" \t") == std::string::npos;
 }
 
@@ -117,8 +119,9 @@ const std::vector<Setting<NicOptions>>& nic_settings() {
          [](O& o, T t) { return store_text(o.name, t, is_name(t)); }},
         {"run-dir", "run directory (default: $VROCE_RUN_DIR or /run/vroce)", "an absolute path", false, false,
          [](O& o, T t) { return store_text(o.run_dir, t, is_path(t)); }},
-        {"uplink", "port to the network", "memif:/path/of/socket or DPDK device arguments (net_af_packet0,iface=eth1)",
-         true, false, [](O& o, T t) { return store_text(o.uplink, t, is_uplink(t)); }},
+        {"uplink", "port to the network",
+         "memif:/path/of/socket (up to 100 bytes) or DPDK device arguments (net_af_packet0,iface=eth1)", true, false,
+         [](O& o, T t) { return store_text(o.uplink, t, is_uplink(t)); }},
         {"speed", "that the port is paced to (default 10G)", "10M to 800G, as 10G or 2500M", false, false,
          [](O& o, T t) { return store(o.speed_bps, parse_speed(t)); }},
         {"mtu", "of the IP interfaces (default 4200)", "1280 to 9100", false, false,

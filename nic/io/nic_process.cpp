@@ -151,12 +151,13 @@ WorkerParts worker_parts(const NicOptions& options, const MemoryPlan& plan, Ethd
 Status run_with_packets(const NicOptions& options, const MemoryPlan& plan, const std::string& directory) {
     auto pool = MbufPool::create(options.name, plan.packets, plan.frame_bytes);
     if (!pool) return Error{pool.error()};
-    auto uplink =
-        EthdevPort::open({.devargs = devargs_of(options.uplink), .max_frame_bytes = plan.frame_bytes}, **pool);
-    if (!uplink) return Error{fmt::format("uplink = {}: {}", options.uplink, uplink.error())};
     HostNetwork network;
     const auto make = [&] { return make_interfaces(options, **pool, network); };
     if (Status s = run_in_netns(options.netns, make); !s) return s;
+    // Last of what can be refused: the other end of a memif does not like to see its peer go at once.
+    auto uplink =
+        EthdevPort::open({.devargs = devargs_of(options.uplink), .max_frame_bytes = plan.frame_bytes}, **pool);
+    if (!uplink) return Error{fmt::format("uplink = {}: {}", options.uplink, uplink.error())};
 
     auto status_page = StatusPage::create(1);
     if (!status_page) return Error{status_page.error()};
@@ -201,6 +202,7 @@ Status run_nic(const NicOptions& options) {
     raise_descriptor_limit();
     const Result<MemoryPlan> plan = plan_memory(options);
     if (!plan) return Error{plan.error()};
+    if (Status s = run_in_netns(options.netns, [] { return Status(Done{}); }); !s) return s;
     const Result<RunDirectory> directory = RunDirectory::take(options.run_dir, options.name);
     if (!directory) return Error{directory.error()};
     if (Status s = Eal::start(options, *plan, directory->path()); !s) return s;

@@ -21,7 +21,7 @@ Result<std::unique_ptr<TapPort>> TapPort::open(const std::string& interface, Pac
     request.ifr_flags = IFF_TAP | IFF_NO_PI;
     interface.copy(request.ifr_name, IFNAMSIZ - 1);
     if (::ioctl(fd, TUNSETIFF, &request) != 0) {
-        const char* hint = errno == EBUSY ? " (an interface of this name is in use there)" : "";
+        const char* hint = errno == EBUSY || errno == EINVAL ? " (an interface of this name is in use there)" : "";
         return Error{fmt::format("interface {} cannot be made: {}{}", interface, std::strerror(errno), hint)};
     }
     return port;

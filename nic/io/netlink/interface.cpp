@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <net/if.h>
 
 #include <algorithm>
@@ -30,6 +31,21 @@ int set_link(NetlinkSocket& kernel, std::uint32_t index, const InterfaceSetup& s
     message.put(IFLA_ADDRESS, setup.mac.bytes);
     message.put_u32(IFLA_MTU, setup.mtu);
     return kernel.transact(message);
+}
+
+/// Of several interfaces in one network each answers for its own addresses only. Otherwise a peer learns the MAC of
+/// whichever was first, and RDMA to one endpoint comes in by another.
+void answer_for_own_addresses(NetlinkSocket& kernel, std::uint32_t index) {
+    NetlinkMessage message(RTM_NEWLINK, NLM_F_ACK, link_header(index));
+    const std::size_t families = message.begin(IFLA_AF_SPEC);
+    const std::size_t inet = message.begin(AF_INET);
+    const std::size_t settings = message.begin(IFLA_INET_CONF);
+    message.put_u32(IPV4_DEVCONF_ARP_IGNORE, 1);
+    message.put_u32(IPV4_DEVCONF_ARP_ANNOUNCE, 2);
+    message.end(settings);
+    message.end(inet);
+    message.end(families);
+    static_cast<void>(kernel.transact(message));  // a host with one interface does not need it
 }
 
 /// The kernel's own link-local address shall be the MAC's EUI-64, as GID 0 is, also after somebody took the interface
@@ -99,6 +115,7 @@ Status set_up_interface(NetlinkSocket& kernel, const InterfaceSetup& setup) {
         return failed(fmt::format("MAC {} and MTU {} cannot be set", text_of(setup.mac), setup.mtu), e);
     }
     set_eui64(kernel, index);
+    answer_for_own_addresses(kernel, index);
     // Before it comes up, so that the kernel finds its own link-local address there already and does not test it.
     static_cast<void>(add_address(kernel, index, {link_local_of(setup.mac), 64}));
     if (const int e = bring_up(kernel, index); e != 0) return failed("cannot be brought up", e);

@@ -60,10 +60,15 @@ TEST_F(BridgeTest, RoceToAnAddressOfTheOwnerGoesToTheEngine) {
 }
 
 TEST_F(BridgeTest, RoceToAnotherAddressIsTheKernels) {
-    wire(roce_frame(mac(1), kPeer, ipv4(2)));
-    wire(roce_frame(mac(2), kPeer, ipv6(1)));
+    wire(roce_frame(mac(1), kPeer, ipv4(9)));
+    wire(roce_frame(mac(2), kPeer, ipv4(4)));  // an endpoint's, but of another VLAN
     EXPECT_TRUE(sink.engine.empty());
     EXPECT_EQ(tapped(), (std::vector<std::size_t>{0, 1}));
+}
+
+TEST_F(BridgeTest, RoceByTheMacOfAnotherEndpointInTheNetworkIsTheEngines) {
+    wire(roce_frame(mac(1), kPeer, ipv4(2)));
+    EXPECT_EQ(sink.engine.size(), 1u);
 }
 
 TEST_F(BridgeTest, AddressesFollowWhatTheKernelSays) {

@@ -64,12 +64,12 @@ protected:
         std::memcpy(packet->data, bytes.data(), bytes.size());
         EXPECT_EQ(tap->send({&packet, 1}), 1u);
     }
-    /// A question that the kernel answers at once.
-    void make_request() {
+    /// A question that the kernel answers at once, if the address is its own.
+    void ask_for(const Gid& address) {
         Bytes out(kAnnouncementBytesMax);
         out.resize(
             write_announcement(std::span<std::uint8_t, kAnnouncementBytesMax>(out.data(), out.size()), kPeer, ipv4(2)));
-        std::copy_n(ipv4(1).bytes.begin() + 12, 4, out.begin() + 38);
+        std::copy_n(address.bytes.begin() + 12, 4, out.begin() + 38);
         send(out);
     }
     /// Answers the ARP request for `address` that the kernel sent.
@@ -176,13 +176,26 @@ TEST_F(NetworkTest, AnEmptyTapIsNotReadEachTime) {
         Packet* packet = nullptr;
         while (tap->receive({&packet, 1}) == 1) release(packet);  // until a read found nothing
         // The kernel answers a request for its own address; that frame waits until the skips, or a sleep, are over.
-        make_request();
+        ask_for(ipv4(1));
         EXPECT_EQ(tap->receive({&packet, 1}), 0u);
         tap->set_sleeping(true);
         EXPECT_EQ(tap->receive({&packet, 1}), 0u);
         tap->set_sleeping(false);
         ASSERT_EQ(tap->receive({&packet, 1}), 1u);
         release(packet);
+    });
+}
+
+TEST_F(NetworkTest, AnInterfaceAnswersForItsOwnAddressesOnly) {
+    in_namespace([&] {
+        auto other = TapPort::open("eth1", pool);
+        ASSERT_TRUE(other) << other.error();
+        ASSERT_TRUE(set_up_interface(*kernel, {"eth1", mac(2), 1'500, {{ipv4(7), 24}}}));
+        make_interface();
+        ask_for(ipv4(7));
+        EXPECT_TRUE(next_frame(kEtherTypeArp).empty());
+        ask_for(ipv4(1));
+        EXPECT_FALSE(next_frame(kEtherTypeArp).empty());
     });
 }
 

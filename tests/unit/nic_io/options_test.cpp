@@ -127,6 +127,8 @@ TEST_F(OptionsTest, WrongValuesAreNamedWithWhatIsAllowed) {
     expect_file_refused(kGood + "vlan = 4095\n", {"[vm1] vlan = 4095", "0 to 4094"});
     expect_file_refused("speed = fast\n" + kGood, {"speed = fast", "10M to 800G"});
     expect_file_refused("mtu = 68\n" + kGood, {"mtu = 68", "1280 to 9100"});
+    expect_refused(parse(kGood, {"--uplink", "memif:relative"}), {"memif:relative", "memif:/path"});
+    expect_refused(parse(kGood, {"--uplink", "memif:/" + std::string(100, 'x')}), {"100 bytes"});
     expect_file_refused("poll = never\n" + kGood, {"poll = never", "busy, adaptive"});
     expect_file_refused("netns = h1\n" + kGood, {"netns = h1", "absolute"});
     expect_refused(parse(kGood, {"--cpu", "many"}), {"--cpu many", "0 to 1023"});
