@@ -8,6 +8,13 @@
 
 namespace vroce {
 
+/// The table of labels for E, in the order of its enumerators; one too few or too many does not compile.
+template <typename E, typename... Labels>
+consteval auto make_labels(Labels... labels) {
+    static_assert(sizeof...(Labels) == static_cast<std::size_t>(E::Count), "one label for each enumerator");
+    return std::array<std::string_view, sizeof...(Labels)>{std::string_view(labels)...};
+}
+
 /// E: an enum class whose last enumerator is `Count`, with `std::string_view label(E)` found by argument-dependent
 /// lookup. Written by one thread; readers of other threads may see a value that is one burst old.
 template <typename E>

@@ -6,6 +6,7 @@
 namespace vroce {
 
 Egress::~Egress() {
+    paused_ = 0;
     while (Packet* packet = pop_next()) release(packet);
 }
 
@@ -29,10 +30,16 @@ bool Egress::enqueue(Packet* packet, unsigned queue) {
     return true;
 }
 
+void Egress::set_paused(Instant now, std::uint8_t mask) {
+    const bool was_stopped = occupied_ != 0 && eligible() == 0;
+    paused_ = mask;
+    if (was_stopped) wire_free_at_ = std::max(wire_free_at_, now);
+}
+
 Packet* Egress::pop_next() {
-    if (occupied_ == 0) return nullptr;
+    if (eligible() == 0) return nullptr;
     // Strict by queue number until the scheduler has weights; with one class in use this is first in, first out.
-    const unsigned index = static_cast<unsigned>(std::bit_width(occupied_)) - 1;
+    const unsigned index = static_cast<unsigned>(std::bit_width(eligible())) - 1;
     Queue& q = queues_[index];
     Packet* packet = q.head;
     q.head = packet->next;
@@ -44,7 +51,7 @@ Packet* Egress::pop_next() {
 }
 
 Packet* Egress::dequeue(Instant now) {
-    if (backlog_packets_ == 0 || wire_free_at_ > now) return nullptr;
+    if (eligible() == 0 || wire_free_at_ > now) return nullptr;
     Packet* packet = pop_next();
     if (config_.speed_bps != 0) occupy_line(now, packet->length);
     ++counters_.packets;

@@ -38,12 +38,16 @@ public:
     ~Egress();
 
     void set_speed(std::uint64_t speed_bps) { config_.speed_bps = speed_bps; }
+    /// Bit q: queue q may not send (802.1Q clause 36). What it holds stays; after a pause of all there is no credit to
+    /// catch up on.
+    void set_paused(Instant now, std::uint8_t mask);
+    [[nodiscard]] std::uint8_t paused_mask() const { return static_cast<std::uint8_t>(paused_); }
     /// Takes the packet, or refuses it (false) because the backlog would pass the limit: it stays the caller's.
     [[nodiscard]] bool enqueue(Packet* packet, unsigned queue);
     /// The next packet whose time on the line has come, or nullptr. The caller owns it.
     [[nodiscard]] Packet* dequeue(Instant now);
-    /// When dequeue has something to give, kNever while nothing is queued.
-    [[nodiscard]] Instant next_deadline() const { return backlog_packets_ == 0 ? kNever : wire_free_at_; }
+    /// When dequeue has something to give, kNever while nothing is queued that may send.
+    [[nodiscard]] Instant next_deadline() const { return eligible() == 0 ? kNever : wire_free_at_; }
 
     [[nodiscard]] std::uint64_t backlog_bytes() const { return backlog_bytes_; }
     [[nodiscard]] std::size_t backlog_packets() const { return backlog_packets_; }
@@ -55,12 +59,14 @@ private:
         Packet* head = nullptr;
         Packet* tail = nullptr;
     };
+    [[nodiscard]] unsigned eligible() const { return occupied_ & ~paused_; }
     [[nodiscard]] Packet* pop_next();
     void occupy_line(Instant now, std::uint32_t frame_bytes);
 
     EgressConfig config_;
     std::array<Queue, kQueues> queues_{};
     unsigned occupied_ = 0;  ///< bit q: queue q is not empty
+    unsigned paused_ = 0;    ///< bit q: queue q may not send
     std::uint64_t backlog_bytes_ = 0;
     std::size_t backlog_packets_ = 0;
     Instant wire_free_at_{};  ///< when the line has sent what was given to it

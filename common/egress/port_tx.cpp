@@ -49,8 +49,13 @@ void PortTx::fill(Instant now) {
 
 Packet* PortTx::next(Instant now) {
     if (!fault_.active()) return egress_.dequeue(now);
-    while (Packet* packet = egress_.dequeue(now)) fault_.push(now, packet);
-    return fault_.pop(now);
+    // One at a time: what the port cannot take yet waits in the egress queues, not in the injector, which is bounded.
+    for (;;) {
+        if (Packet* due = fault_.pop(now)) return due;
+        Packet* packet = egress_.dequeue(now);
+        if (packet == nullptr) return nullptr;
+        fault_.push(now, packet);
+    }
 }
 
 std::size_t PortTx::drain() {

@@ -16,8 +16,8 @@ enum class FaultDirection : std::uint8_t { Tx = 1, Rx = 2, Both = 3 };
 
 struct FaultSettings {
     double drop = 0;     ///< probabilities, 0..1
-    double corrupt = 0;  ///< one to three flipped bits behind the Ethernet header
-    double reorder = 0;  ///< the packet is held behind the next few
+    double corrupt = 0;  ///< one or three flipped bits behind the Ethernet header
+    double reorder = 0;  ///< the packet overtakes those that are delayed; without a delay the next few overtake it
     double duplicate = 0;
     Duration delay{};  ///< each packet, 0..10 s
     std::uint64_t seed = 1;

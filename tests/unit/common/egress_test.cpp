@@ -93,10 +93,48 @@ TEST(Egress, WithoutASpeedNothingIsHeldBack) {
     }
 }
 
+TEST(Egress, APausedQueueHoldsAndTheOthersGoOn) {
+    SlabPool pool(8);
+    Egress egress({kSpeed, 1 << 20, picoseconds(0), picoseconds(0)});
+    const Instant start = Instant{} + seconds(1);
+    ASSERT_TRUE(egress.enqueue(frame(pool, 103), 3));
+    ASSERT_TRUE(egress.enqueue(frame(pool, 100), 0));
+    egress.set_paused(start, 1u << 3);
+    Packet* packet = egress.dequeue(start);
+    ASSERT_NE(packet, nullptr);
+    EXPECT_EQ(packet->length, 100u);
+    release(packet);
+    EXPECT_EQ(egress.dequeue(start + milliseconds(1)), nullptr);
+    EXPECT_EQ(egress.next_deadline(), kNever) << "a paused queue has no deadline: it is resumed";
+    EXPECT_EQ(egress.backlog_packets(), 1u);
+    egress.set_paused(start + milliseconds(2), 0);
+    packet = egress.dequeue(start + milliseconds(2));
+    ASSERT_NE(packet, nullptr);
+    EXPECT_EQ(packet->length, 103u);
+    release(packet);
+}
+
+TEST(Egress, ResumesWithoutCreditForTheTimeOfThePause) {
+    SlabPool pool(64);
+    Egress egress({kSpeed, 1 << 20});
+    for (int i = 0; i < 64; ++i) ASSERT_TRUE(egress.enqueue(frame(pool, 1'000), 3));
+    const Instant start = Instant{} + seconds(1);
+    egress.set_paused(start, 0xFF);
+    const Instant resumed = start + milliseconds(10);
+    egress.set_paused(resumed, 0);
+    int count = 0;
+    while (Packet* packet = egress.dequeue(resumed)) {
+        ++count;
+        release(packet);
+    }
+    EXPECT_EQ(count, 1);
+}
+
 TEST(Egress, GivesBackWhatItHoldsAtItsEnd) {
     SlabPool pool(8);
     {
         Egress egress({kSpeed, 1 << 20});
+        egress.set_paused(Instant{}, 0xFF);
         ASSERT_TRUE(egress.enqueue(frame(pool, 100), 3));
     }
     EXPECT_EQ(pool.in_use(), 0u);

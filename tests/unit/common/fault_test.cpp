@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/random.hpp"
 #include "common/fault/fault_injector.hpp"
 #include "common/fault/fault_settings.hpp"
 #include "common/packet/slab_pool.hpp"
@@ -96,6 +97,129 @@ TEST(FaultInjector, ReorderingLosesNothing) {
     EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
     std::sort(order.begin(), order.end());
     for (std::uint32_t i = 0; i < 1'000; ++i) ASSERT_EQ(order[i], i);
+}
+
+TEST(FaultInjector, WithoutADelayThreeOvertakeAReorderedOneHoweverSlowTheyCome) {
+    SlabPool pool(8);
+    FaultInjector injector(pool);
+    FaultSettings settings;
+    settings.reorder = 1;
+    injector.set(settings);
+    const auto send = [&](std::uint32_t length) {
+        Packet* packet = pool.alloc();
+        packet->resize(length);
+        injector.push(Instant{}, packet);
+    };
+    const auto next = [&](Instant now) {
+        Packet* packet = injector.pop(now);
+        if (packet == nullptr) return std::uint32_t{0};
+        const std::uint32_t length = packet->length;
+        release(packet);
+        return length;
+    };
+    send(100);
+    injector.set({});
+    EXPECT_TRUE(injector.active()) << "one is held";
+    EXPECT_EQ(next(Instant{}), 0u);
+    for (const std::uint32_t length : {101u, 102u, 103u}) {
+        send(length);
+        EXPECT_EQ(next(Instant{}), length);
+    }
+    EXPECT_EQ(injector.next_deadline(), Instant{}) << "three have passed: it is due";
+    EXPECT_EQ(next(Instant{}), 100u);
+    EXPECT_FALSE(injector.active());
+    EXPECT_EQ(injector.next_deadline(), kNever);
+}
+
+TEST(FaultInjector, AReorderedPacketThatNobodyOvertakesLeavesByItself) {
+    SlabPool pool(1);
+    FaultInjector injector(pool);
+    FaultSettings settings;
+    settings.reorder = 1;
+    injector.set(settings);
+    injector.push(Instant{}, pool.alloc());
+    const Instant due = injector.next_deadline();
+    ASSERT_NE(due, kNever);
+    EXPECT_LE(due, Instant{} + milliseconds(1));
+    EXPECT_EQ(injector.pop(due - picoseconds(1)), nullptr);
+    Packet* packet = injector.pop(due);
+    ASSERT_NE(packet, nullptr);
+    release(packet);
+    EXPECT_EQ(injector.counters()[FaultEvent::Reordered], 1u);
+}
+
+TEST(FaultInjector, WithADelayAReorderedPacketOvertakesTheHeldOnes) {
+    SlabPool pool(8);
+    FaultInjector injector(pool);
+    FaultSettings settings;
+    settings.delay = milliseconds(5);
+    injector.set(settings);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        Packet* packet = pool.alloc();
+        packet->resize(100 + i);
+        if (i == 2) {
+            settings.reorder = 1;
+            injector.set(settings);
+        }
+        injector.push(Instant{} + microseconds(i), packet);
+    }
+    std::vector<std::uint32_t> order;
+    for (const Instant now : {Instant{} + microseconds(2), Instant{} + milliseconds(6)})
+        while (Packet* packet = injector.pop(now)) {
+            order.push_back(packet->length);
+            release(packet);
+        }
+    EXPECT_EQ(order, (std::vector<std::uint32_t>{102, 100, 101}));
+    EXPECT_EQ(injector.counters()[FaultEvent::Delayed], 2u);
+}
+
+TEST(FaultInjector, HoldsNoMoreThanItsBoundAndGivesBackWhatItHolds) {
+    SlabPool pool(FaultInjector::kHeldMax + 1, 64);
+    {
+        FaultInjector injector(pool);
+        FaultSettings settings;
+        settings.delay = seconds(1);
+        injector.set(settings);
+        for (std::size_t i = 0; i <= FaultInjector::kHeldMax; ++i) injector.push(Instant{}, pool.alloc());
+        EXPECT_EQ(injector.counters()[FaultEvent::HeldFull], 1u);
+        EXPECT_EQ(pool.in_use(), FaultInjector::kHeldMax);
+        settings.delay = {};
+        settings.reorder = 1;
+        injector.set(settings);
+        injector.push(Instant{}, pool.alloc());
+    }
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+TEST(FaultInjector, KeepsHeldPacketsInTheOrderOfTheirTimesWhenTheDelayChanges) {
+    SlabPool pool(64);
+    FaultInjector injector(pool);
+    Random random(4);
+    std::vector<std::int64_t> due;
+    for (std::uint32_t i = 0; i < 50; ++i) {
+        FaultSettings settings;
+        settings.delay = microseconds(static_cast<std::int64_t>(1 + random.below(1'000)));
+        injector.set(settings);
+        injector.push(Instant{}, pool.alloc());
+    }
+    while (Packet* packet = injector.pop(Instant{} + seconds(1))) {
+        due.push_back(packet->meta.time.ps);
+        release(packet);
+    }
+    EXPECT_EQ(due.size(), 50u);
+    EXPECT_TRUE(std::is_sorted(due.begin(), due.end()));
+}
+
+TEST(FaultEvents, HaveALabelEach) {
+    CounterSet<FaultEvent> counters;
+    counters.add(FaultEvent::HeldFull, 3);
+    std::vector<std::string> labels;
+    counters.for_each([&](std::string_view label, std::uint64_t value) {
+        EXPECT_FALSE(label.empty());
+        if (value == 3) labels.emplace_back(label);
+    });
+    EXPECT_EQ(labels, std::vector<std::string>{"held_full"});
+    EXPECT_EQ(counters.total(), 3u);
 }
 
 TEST(FaultInjector, DelaysExactly) {

@@ -89,6 +89,19 @@ TEST_F(PortTxTest, ATapSeesEachFrameOnceEvenWhenTheRingIsFull) {
     EXPECT_EQ(seen, 20);
 }
 
+TEST_F(PortTxTest, AFullRingHoldsBackTheEgressQueuesAlsoBehindABadLink) {
+    FaultSettings faults;
+    faults.duplicate = 1e-9;
+    tx.fault().set(faults);
+    enqueue(100, 100);
+    port.room = 0;
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(tx.flush(Instant{}), 0u);
+    EXPECT_EQ(tx.egress().backlog_packets(), 100u - PortTx::kBurst) << "the rest waits where it is bounded and counted";
+    port.room = 1'000;
+    EXPECT_EQ(tx.flush(Instant{} + microseconds(20)), 100u);
+    for (std::uint32_t i = 0; i < 100; ++i) ASSERT_EQ(port.lengths[i], 100 + i);
+}
+
 TEST_F(PortTxTest, FaultsStandBetweenTheEgressAndThePort) {
     FaultSettings faults;
     faults.drop = 1;
