@@ -48,6 +48,7 @@ Status connect_to(const Socket& socket, const std::string& path, Duration timeou
 
 Result<std::string> receive_record(const Socket& socket, const std::string& path) {
     const ssize_t size = recv(socket.fd(), nullptr, 0, MSG_PEEK | MSG_TRUNC);
+    if (size < 0 && errno == EAGAIN) return Error{path + ": no answer in time"};
     if (size < 0) return system_error(path, "no answer");
     if (size == 0) return Error{path + ": the process closed the connection without an answer"};
     if (static_cast<std::size_t>(size) > kReplyBytesMax) return Error{path + ": the answer is too long"};
@@ -64,7 +65,8 @@ Result<nlohmann::json> control_call(const std::string& path, const std::string& 
     if (socket.fd() < 0) return system_error(path, "socket");
     const Status connected = connect_to(socket, path, timeout);
     if (!connected) return Error{connected.error()};
-    const std::string request = nlohmann::json{{"command", command}, {"args", args}}.dump();
+    const std::string request = nlohmann::json{{"command", command}, {"args", args}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace);
     if (send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size()))
         return system_error(path, "cannot send");
     const auto record = receive_record(socket, path);
@@ -72,7 +74,8 @@ Result<nlohmann::json> control_call(const std::string& path, const std::string& 
     const nlohmann::json reply = nlohmann::json::parse(*record, nullptr, false);
     if (!reply.is_object() || !reply.contains("ok")) return Error{path + ": the answer is not a vroce reply"};
     if (reply["ok"] == true) return reply.value("result", nlohmann::json());
-    return Error{reply.value("error", std::string("refused without a reason"))};
+    if (!reply.contains("error") || !reply["error"].is_string()) return Error{path + ": refused without a reason"};
+    return Error{reply["error"].get<std::string>()};
 }
 
 }  // namespace vroce

@@ -37,8 +37,10 @@ Result<sockaddr_un> address_of(const std::string& path) {
 bool is_alive(const std::string& path) {
     const auto address = address_of(path);
     if (!address) return false;
-    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    const bool alive = connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0;
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    // EAGAIN: it lives, and so many wait for it that no more are let in.
+    const bool alive =
+        connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 || errno == EAGAIN;
     close(fd);
     return alive;
 }
@@ -72,8 +74,11 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
     unlink(temporary.c_str());
     if (bind(server->listen_fd_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
         chmod(temporary.c_str(), 0600) != 0 || ::listen(server->listen_fd_, 16) != 0 ||
-        rename(temporary.c_str(), path.c_str()) != 0)
-        return Error{path + ": cannot listen: " + std::strerror(errno)};
+        rename(temporary.c_str(), path.c_str()) != 0) {
+        const Error error{path + ": cannot listen: " + std::strerror(errno)};
+        unlink(temporary.c_str());
+        return error;
+    }
     server->path_ = path;
     epoll_event event{};
     event.events = EPOLLIN;
@@ -94,10 +99,11 @@ void ControlServer::serve() {
     const int ready = epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < ready; ++i) {
         const int fd = events[static_cast<std::size_t>(i)].data.fd;
-        if (fd == listen_fd_)
+        if (fd == listen_fd_) {
             accept_clients();
-        else if (!serve_client(fd))
+        } else if (std::find(clients_.begin(), clients_.end(), fd) != clients_.end() && !serve_client(fd)) {
             drop(fd);
+        }
     }
 }
 
@@ -105,10 +111,8 @@ void ControlServer::accept_clients() {
     for (int i = 0; i < kRequestsPerTurn; ++i) {
         const int fd = accept4(listen_fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) return;
-        if (clients_.size() >= kClientsMax) {
-            close(fd);
-            continue;
-        }
+        // Who has said nothing for longest makes room: idle connections must not lock the others out.
+        if (clients_.size() >= kClientsMax) drop(clients_.front());
         setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &kSendBufferBytes, sizeof kSendBufferBytes);
         epoll_event event{};
         event.events = EPOLLIN;
@@ -119,6 +123,9 @@ void ControlServer::accept_clients() {
 }
 
 bool ControlServer::serve_client(int fd) {
+    // To the end of the line: the front is who has been silent longest.
+    const auto place = std::find(clients_.begin(), clients_.end(), fd);
+    std::rotate(place, std::next(place), clients_.end());
     for (int i = 0; i < kRequestsPerTurn; ++i) {
         const ssize_t size = recv(fd, buffer_.data(), buffer_.size(), MSG_TRUNC);
         if (size < 0) return errno == EAGAIN || errno == EINTR;
@@ -126,11 +133,19 @@ bool ControlServer::serve_client(int fd) {
         const bool oversized = static_cast<std::size_t>(size) > kRequestBytesMax;
         const nlohmann::json reply = oversized ? refusal("a request has at most 65536 bytes")
                                                : answer(std::string(buffer_.data(), static_cast<std::size_t>(size)));
-        const std::string text = reply.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-        // A client that does not read its answers is dropped rather than waited for.
-        if (send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return false;
+        if (!send_reply(fd, reply)) return false;
     }
     return true;
+}
+
+/// False: the client does not read its answers; it is dropped rather than waited for.
+bool ControlServer::send_reply(int fd, const nlohmann::json& reply) {
+    const auto sent = [fd](const nlohmann::json& value) {
+        const std::string text = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+    };
+    if (sent(reply)) return true;
+    return errno == EMSGSIZE && sent(refusal("the answer is longer than this system lets a socket carry"));
 }
 
 nlohmann::json ControlServer::answer(const std::string& request) const {
@@ -149,8 +164,8 @@ nlohmann::json ControlServer::answer(const std::string& request) const {
         const auto result = handler->second(parsed.value("args", nlohmann::json::object()));
         if (!result) return refusal(result.error());
         return {{"ok", true}, {"result", *result}};
-    } catch (const nlohmann::json::exception& wrong_type) {
-        return refusal(command + ": " + wrong_type.what());
+    } catch (const std::exception& problem) {  // mostly an argument of another type than the handler took it for
+        return refusal(command + ": " + problem.what());
     }
 }
 

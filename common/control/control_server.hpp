@@ -37,13 +37,14 @@ private:
     void accept_clients();
     /// False: the client is gone or unusable.
     bool serve_client(int fd);
+    static bool send_reply(int fd, const nlohmann::json& reply);
     [[nodiscard]] nlohmann::json answer(const std::string& request) const;
     void drop(int fd);
 
     std::string path_;
     int listen_fd_ = -1;
     int epoll_fd_ = -1;
-    std::vector<int> clients_;
+    std::vector<int> clients_;  ///< who asked last is last
     std::vector<char> buffer_;
     std::map<std::string, Handler> handlers_;
 };

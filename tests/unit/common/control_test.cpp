@@ -9,6 +9,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/base/random.hpp"
 #include "common/control/control_client.hpp"
@@ -26,6 +27,11 @@ protected:
         server_->handle("echo", [](const nlohmann::json& args) -> Result<nlohmann::json> { return args; });
         server_->handle("refuse",
                         [](const nlohmann::json&) -> Result<nlohmann::json> { return Error{"no, thank you"}; });
+        server_->handle(
+            "throw", [](const nlohmann::json&) -> Result<nlohmann::json> { throw std::runtime_error("out of luck"); });
+        server_->handle("long", [](const nlohmann::json&) -> Result<nlohmann::json> {
+            return nlohmann::json(std::string(32u << 20, 'x'));
+        });
         server_->handle("typed", [](const nlohmann::json& args) -> Result<nlohmann::json> {
             return nlohmann::json(args.at("number").get<int>());
         });
@@ -67,7 +73,7 @@ TEST_F(ControlTest, AnswersAndRefuses) {
     EXPECT_EQ(control_call(path_, "refuse").error(), "no, thank you");
     const auto unknown = control_call(path_, "dance");
     ASSERT_FALSE(static_cast<bool>(unknown));
-    EXPECT_EQ(unknown.error(), "unknown command 'dance'; allowed: echo, refuse, typed");
+    EXPECT_EQ(unknown.error(), "unknown command 'dance'; allowed: echo, long, refuse, throw, typed");
 }
 
 TEST_F(ControlTest, ArgumentsOfTheWrongTypeAreRefusedNotFatal) {
@@ -110,6 +116,26 @@ TEST_F(ControlTest, AClientThatDoesNotReadStopsNobody) {
     close(silent);
 }
 
+TEST_F(ControlTest, ASilentCrowdLocksNobodyOut) {
+    std::vector<int> crowd;
+    for (std::size_t i = 0; i < 2 * ControlServer::kClientsMax; ++i) crowd.push_back(raw_client());
+    EXPECT_EQ(*control_call(path_, "echo", {{"x", 3}}), (nlohmann::json{{"x", 3}}));
+    EXPECT_NE(ask(crowd.back(), R"({"command": "echo"})").find(R"("ok":true)"), std::string::npos);
+    for (const int fd : crowd) close(fd);
+}
+
+TEST_F(ControlTest, WhateverAHandlerThrowsIsARefusal) {
+    EXPECT_EQ(control_call(path_, "throw").error(), "throw: out of luck");
+}
+
+TEST_F(ControlTest, AnAnswerThatNoSocketCarriesIsARefusalNotSilence) {
+    EXPECT_NE(control_call(path_, "long").error().find("longer than"), std::string::npos);
+}
+
+TEST_F(ControlTest, AWordThatIsNotUtf8ComesBackAsAnAnswer) {
+    EXPECT_EQ(*control_call(path_, "echo", {{"x", "\xff"}}), (nlohmann::json{{"x", "\xef\xbf\xbd"}}));
+}
+
 TEST_F(ControlTest, ASecondProcessOfTheNameIsRefused) {
     const auto second = ControlServer::listen(path_);
     ASSERT_FALSE(static_cast<bool>(second));
@@ -133,6 +159,69 @@ TEST(ControlServerAlone, ReplacesTheSocketOfADeadProcess) {
     close(fd);
     EXPECT_TRUE(static_cast<bool>(ControlServer::listen(path)));
     EXPECT_NE(access(path.c_str(), F_OK), 0) << "and takes its own away at the end";
+}
+
+/// A server that accepts nobody, or answers what it likes.
+class OddServer {
+public:
+    OddServer() : path_(::testing::TempDir() + "vroce-odd-" + std::to_string(getpid()) + ".sock") {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(address.sun_path, sizeof address.sun_path - 1);
+        fd_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(listen(fd_, 0), 0);
+    }
+    ~OddServer() {
+        close(fd_);
+        unlink(path_.c_str());
+    }
+    OddServer(const OddServer&) = delete;
+    OddServer& operator=(const OddServer&) = delete;
+    [[nodiscard]] const std::string& path() const { return path_; }
+    void answer(const std::string& text) const {
+        const int client = accept(fd_, nullptr, nullptr);
+        char request[256];
+        EXPECT_GT(recv(client, request, sizeof request, 0), 0);
+        EXPECT_GT(send(client, text.data(), text.size(), MSG_NOSIGNAL), 0);
+        close(client);
+    }
+
+private:
+    std::string path_;
+    int fd_ = -1;
+};
+
+TEST(ControlClient, DoesNotWaitForEver) {
+    const OddServer server;
+    EXPECT_NE(control_call(server.path(), "status", nlohmann::json::object(), milliseconds(20)).error().find("in time"),
+              std::string::npos);
+}
+
+TEST(ControlServerAlone, AProcessThatIsTooBusyToAcceptIsAliveAndNotWaitedFor) {
+    const OddServer busy;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    busy.path().copy(address.sun_path, sizeof address.sun_path - 1);
+    std::vector<int> waiting;
+    for (int i = 0; i < 4; ++i) {
+        waiting.push_back(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        static_cast<void>(connect(waiting.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    }
+    EXPECT_NE(ControlServer::listen(busy.path()).error().find("is running"), std::string::npos);
+    for (const int fd : waiting) close(fd);
+}
+
+TEST(ControlClient, RefusesAnswersThatAreNone) {
+    for (const char* text :
+         {"{", "[]", "{}", R"({"ok": false})", R"({"ok": false, "error": {"a": 1}})", R"({"ok": 1})"}) {
+        const OddServer server;
+        std::thread thread([&] { server.answer(text); });
+        const auto result = control_call(server.path(), "status");
+        thread.join();
+        ASSERT_FALSE(static_cast<bool>(result)) << text;
+        EXPECT_FALSE(result.error().empty());
+    }
 }
 
 TEST(ControlClient, SaysWhatIsMissing) {
