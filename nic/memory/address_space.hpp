@@ -15,6 +15,7 @@ namespace vroce::nic {
 struct RemotePiece {
     std::uint64_t addr = 0;
     std::uint64_t length = 0;
+    std::uint32_t key = 0;  ///< of the region that it was checked against: a copy not yet begun ends with its region
 };
 
 /// Whom a Pending copy belongs to.

@@ -20,89 +20,177 @@ Copier::Copier(std::unique_ptr<AddressSpace> memory, int wake_fd) : memory_(std:
 }
 
 Copier::~Copier() {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        stop_ = true;
-    }
-    posted_.notify_one();
+    stop_.store(true);
+    wake();
     thread_.join();
 }
 
+// ---- worker --------------------------------------------------------------------------------------------------------
+
 CopyResult Copier::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag tag) {
-    auto job = std::make_unique<Job>();
-    job->tag = tag;
-    job->is_read = true;
-    job->pieces.assign(from.begin(), from.end());
-    job->slices.assign(to.begin(), to.end());
+    if (from.size() > kPiecesMax || to.size() > kPiecesMax) return CopyResult::Fault;
     std::size_t bytes = 0;
     for (const auto& slice : to) bytes += slice.size();
-    job->data.resize(bytes);
+    std::unique_ptr<Job> job = make(from, bytes, tag);
+    job->is_read = true;
+    std::copy(to.begin(), to.end(), job->slices.begin());
+    job->slice_count = to.size();
     return submit(std::move(job));
 }
 
 CopyResult Copier::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
                          CopyTag tag) {
-    auto job = std::make_unique<Job>();
-    job->tag = tag;
+    if (to.size() > kPiecesMax) return CopyResult::Fault;
+    std::unique_ptr<Job> job = make(to, from.size(), tag);
+    job->is_read = false;
+    job->slice_count = 0;
     job->tail_bytes = tail_bytes;
-    job->pieces.assign(to.begin(), to.end());
-    job->data.assign(from.begin(), from.end());
+    std::copy(from.begin(), from.end(), job->data.begin());
     return submit(std::move(job));
 }
 
-CopyResult Copier::submit(std::unique_ptr<Job> job) {
-    outstanding_.push_back(job.get());
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        queue_.push_back(std::move(job));
+std::unique_ptr<Copier::Job> Copier::make(std::span<const RemotePiece> pieces, std::size_t bytes, CopyTag tag) {
+    std::unique_ptr<Job> job;
+    if (spare_.empty()) {
+        job = std::make_unique<Job>();
+    } else {
+        job = std::move(spare_.back());
+        spare_.pop_back();
     }
-    posted_.notify_one();
+    job->tag = tag;
+    job->bytes = bytes;
+    job->cancelled = job->ok = false;
+    job->state.store(Job::State::Queued, std::memory_order_relaxed);
+    std::copy(pieces.begin(), pieces.end(), job->pieces.begin());
+    job->piece_count = pieces.size();
+    if (job->data.size() < bytes) job->data.resize(bytes);
+    return job;
+}
+
+CopyResult Copier::submit(std::unique_ptr<Job> job) {
+    Job* raw = job.get();
+    raw->place = outstanding_.size();
+    outstanding_.push_back(std::move(job));
+    ++wanted_;
+    if (backlog_.empty() && post(raw))
+        wake();
+    else
+        backlog_.push_back(raw);
     return CopyResult::Pending;
 }
 
-void Copier::cancel(std::uint32_t qpn) {
-    for (Job* job : outstanding_)
-        if (job->tag.qpn == qpn) job->cancelled = true;
+bool Copier::post(Job* job) {
+    if (in_flight_ == kInFlight || !queue_.push(job)) return false;
+    ++in_flight_;
+    return true;
 }
 
-void Copier::collect(const std::function<void(CopyTag, bool)>& ended) {
-    if (!any_ended_.load(std::memory_order_acquire)) return;
-    std::deque<std::unique_ptr<Job>> jobs;
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        jobs.swap(ended_);
-        any_ended_.store(false, std::memory_order_release);
+void Copier::refill() {
+    bool any = false;
+    for (; !backlog_.empty() && post(backlog_.front()); any = true) backlog_.pop_front();
+    if (any) wake();
+}
+
+/// A system call only when the thread sleeps.
+void Copier::wake() {
+    posted_.fetch_add(1);
+    posted_.notify_one();
+}
+
+std::unique_ptr<Copier::Job> Copier::take_ended() {
+    told_.store(false);
+    Job* job = nullptr;
+    if (!ended_.pop(job)) return nullptr;
+    --in_flight_;
+    const std::size_t place = job->place;
+    std::unique_ptr<Job> taken = std::move(outstanding_[place]);
+    if (place + 1 != outstanding_.size()) {
+        outstanding_[place] = std::move(outstanding_.back());
+        outstanding_[place]->place = place;
     }
-    for (const auto& job : jobs) {
-        outstanding_.erase(std::remove(outstanding_.begin(), outstanding_.end(), job.get()), outstanding_.end());
-        if (job->cancelled) continue;
-        std::size_t done = 0;
-        for (const auto& slice : job->slices) {
-            if (job->ok) std::memcpy(slice.data(), job->data.data() + done, slice.size());
-            done += slice.size();
-        }
-        ended(job->tag, job->ok);
+    outstanding_.pop_back();
+    if (!taken->cancelled) --wanted_;
+    return taken;
+}
+
+void Copier::land(const Job& job) {
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < job.slice_count; ++i) {
+        std::memcpy(job.slices[i].data(), job.data.data() + done, job.slices[i].size());
+        done += job.slices[i].size();
     }
 }
+
+void Copier::keep(std::unique_ptr<Job> job) {
+    if (spare_.size() < kSpareJobs) spare_.push_back(std::move(job));
+}
+
+void Copier::cancel(Job& job) {
+    if (job.cancelled) return;
+    job.cancelled = true;
+    --wanted_;
+    Job::State expected = Job::State::Queued;
+    job.state.compare_exchange_strong(expected, Job::State::Revoked);
+}
+
+void Copier::cancel(std::uint32_t qpn) {
+    if (wanted_ == 0) return;
+    for (const auto& job : outstanding_)
+        if (job->tag.qpn == qpn) cancel(*job);
+}
+
+void Copier::cancel_all() {
+    for (const auto& job : outstanding_) cancel(*job);
+}
+
+template <typename Which>
+void Copier::revoke_if(Which&& which) {
+    for (const auto& job : outstanding_) {
+        Job::State expected = Job::State::Queued;
+        if (which(*job)) job->state.compare_exchange_strong(expected, Job::State::Revoked);
+    }
+}
+
+void Copier::revoke_qp(std::uint32_t qpn) {
+    revoke_if([qpn](const Job& job) { return job.tag.qpn == qpn; });
+}
+
+void Copier::revoke_key(std::uint32_t key) {
+    revoke_if([key](const Job& job) {
+        const auto end = job.pieces.begin() + static_cast<std::ptrdiff_t>(job.piece_count);
+        return std::any_of(job.pieces.begin(), end, [key](const RemotePiece& piece) { return piece.key == key; });
+    });
+}
+
+// ---- the thread ----------------------------------------------------------------------------------------------------
 
 void Copier::run() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    for (;;) {
-        posted_.wait(lock, [this] { return stop_ || !queue_.empty(); });
-        if (stop_) return;
-        std::unique_ptr<Job> job = std::move(queue_.front());
-        queue_.pop_front();
-        lock.unlock();
-        const std::span<std::uint8_t> data(job->data);
-        const CopyResult result = job->is_read ? memory_->read(job->pieces, {&data, 1}, job->tag)
-                                               : memory_->write(job->pieces, data, job->tail_bytes, job->tag);
-        job->ok = result == CopyResult::Done;
-        lock.lock();
-        ended_.push_back(std::move(job));
-        any_ended_.store(true, std::memory_order_release);
+    while (!stop_.load()) {
+        const std::uint32_t seen = posted_.load();
+        Job* job = nullptr;
+        if (!queue_.pop(job)) {
+            if (!stop_.load()) posted_.wait(seen);
+            continue;
+        }
+        perform(*job);
+        static_cast<void>(ended_.push(job));  // never full: see kInFlight
+        if (told_.exchange(true)) continue;
         const std::uint64_t one = 1;
         [[maybe_unused]] const ssize_t written = ::write(wake_fd_, &one, sizeof one);
     }
+}
+
+void Copier::perform(Job& job) {
+    started_.fetch_add(1);  // before the state: whoever finds the job running has a mark that waits for it
+    Job::State expected = Job::State::Queued;
+    if (job.state.compare_exchange_strong(expected, Job::State::Running)) {
+        const std::span<const RemotePiece> pieces(job.pieces.data(), job.piece_count);
+        const std::span<std::uint8_t> data(job.data.data(), job.bytes);
+        const CopyResult result = job.is_read ? memory_->read(pieces, {&data, 1}, job.tag)
+                                              : memory_->write(pieces, data, job.tail_bytes, job.tag);
+        job.ok = result == CopyResult::Done;
+    }
+    finished_.fetch_add(1);
 }
 
 }  // namespace vroce::nic

@@ -28,10 +28,11 @@ MemoryRegion* MrTable::find(std::uint32_t key) {
     return nullptr;
 }
 
-void MrTable::erase(std::uint32_t key) {
+std::unique_ptr<MappedMemory> MrTable::erase(std::uint32_t key) {
     std::size_t hole = home(key);
     while (slots_[hole] != nullptr && slots_[hole]->key != key) hole = (hole + 1) & mask_;
-    if (slots_[hole] == nullptr) return;
+    if (slots_[hole] == nullptr) return nullptr;
+    std::unique_ptr<MappedMemory> mapping = std::move(slots_[hole]->mapping);
     slots_[hole].reset();
     --size_;
     // Linear probing without tombstones: whoever stands behind the hole and belongs at or before it moves up.
@@ -42,6 +43,7 @@ void MrTable::erase(std::uint32_t key) {
         slots_[hole] = std::move(slots_[slot]);
         hole = slot;
     }
+    return mapping;
 }
 
 MrTable::Checked MrTable::check(std::uint32_t key, PdId pd, std::uint64_t va, std::uint64_t length,

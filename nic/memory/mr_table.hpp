@@ -13,7 +13,7 @@
 
 namespace vroce::nic {
 
-/// Protection domains are numbers of the whole NIC process, so that domains of two contexts never meet.
+/// Protection domains are numbers of the whole device, so that domains of two contexts never meet.
 using PdId = std::uint32_t;
 
 struct MemoryRegion {
@@ -34,7 +34,8 @@ public:
 
     /// Takes the region and gives it a key; nullptr when the table is full.
     MemoryRegion* insert(MemoryRegion region);
-    void erase(std::uint32_t key);
+    /// The region's mapping, if it had one, for whoever may take the time to unmap it.
+    std::unique_ptr<MappedMemory> erase(std::uint32_t key);
     [[nodiscard]] MemoryRegion* find(std::uint32_t key);
     [[nodiscard]] std::size_t size() const { return size_; }
 

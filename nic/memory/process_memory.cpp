@@ -3,15 +3,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-#include <string>
 
 namespace vroce::nic {
 
 namespace {
+
+bool fits(std::size_t pieces, std::size_t slices) {
+    return pieces <= AddressSpace::kPiecesMax && slices <= AddressSpace::kPiecesMax;
+}
 
 using IoVecs = std::array<iovec, AddressSpace::kPiecesMax>;
 
@@ -58,7 +57,7 @@ std::size_t cut(std::span<const RemotePiece> pieces, std::uint64_t from, std::ui
         const std::uint64_t end = begin + piece.length;
         const std::uint64_t lo = begin > from ? begin : from;
         const std::uint64_t hi = end < to ? end : to;
-        if (lo < hi) out[found++] = {piece.addr + (lo - begin), hi - lo};
+        if (lo < hi) out[found++] = {piece.addr + (lo - begin), hi - lo, piece.key};
         begin = end;
     }
     return found;
@@ -68,6 +67,7 @@ std::size_t cut(std::span<const RemotePiece> pieces, std::uint64_t from, std::ui
 template <typename Put>
 CopyResult write_in_order(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
                           Put&& put) {
+    if (!fits(to.size(), 1) || tail_bytes > from.size()) return CopyResult::Fault;
     const std::size_t body = from.size() - tail_bytes;
     std::array<RemotePiece, AddressSpace::kPiecesMax> pieces;
     std::size_t count = cut(to, 0, body, pieces.data());
@@ -78,6 +78,7 @@ CopyResult write_in_order(std::span<const RemotePiece> to, std::span<const std::
     return CopyResult::Done;
 }
 
+/// An address is a file offset of /proc/self/mem, which is signed.
 bool in_file_range(const RemotePiece& piece) {
     constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
     return piece.addr < kTop && piece.length < kTop - piece.addr;
@@ -90,6 +91,7 @@ HandedMemory::~HandedMemory() {
 }
 
 CopyResult HandedMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
+    if (!fits(from.size(), to.size())) return CopyResult::Fault;
     IoVecs local;
     IoVecs part;
     const std::size_t count = to_iovecs(to, local);
@@ -119,10 +121,12 @@ CopyResult HandedMemory::write(std::span<const RemotePiece> to, std::span<const 
 }
 
 CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
+    if (!fits(from.size(), to.size()) || !forgo_access_by_privilege()) return CopyResult::Fault;
     IoVecs local;
     IoVecs remote;
     const std::size_t locals = to_iovecs(to, local);
     const std::size_t remotes = to_iovecs(from, remote);
+    if (total(local, locals) != total(remote, remotes)) return CopyResult::Fault;
     if (locals == 0) return CopyResult::Done;
     const ssize_t got = process_vm_readv(pid_, local.data(), locals, remote.data(), remotes, 0);
     return got == static_cast<ssize_t>(total(local, locals)) ? CopyResult::Done : CopyResult::Fault;
@@ -130,52 +134,13 @@ CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const s
 
 CopyResult PeerMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from,
                              std::size_t tail_bytes, CopyTag) {
+    if (!forgo_access_by_privilege()) return CopyResult::Fault;
     return write_in_order(to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, const std::uint8_t* bytes) {
         IoVecs remote;
         const std::size_t remotes = to_iovecs(pieces, remote);
         const iovec local{const_cast<std::uint8_t*>(bytes), total(remote, remotes)};
         return process_vm_writev(pid_, &local, 1, remote.data(), remotes, 0) == static_cast<ssize_t>(local.iov_len);
     });
-}
-
-namespace {
-
-/// The credentials that decide, as /proc/PID/status prints them.
-struct Credentials {
-    std::string uids;
-    std::string gids;
-    unsigned long long permitted = 0;
-    bool known = false;
-};
-
-Credentials credentials_of(const std::string& pid) {
-    Credentials found;
-    std::ifstream status("/proc/" + pid + "/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.starts_with("Uid:")) found.uids = line;
-        if (line.starts_with("Gid:")) found.gids = line;
-        if (!line.starts_with("CapPrm:")) continue;
-        found.permitted = std::stoull(line.substr(7), nullptr, 16);
-        found.known = true;
-    }
-    return found;
-}
-
-bool same_user_namespace(const std::string& pid) {
-    std::array<char, 64> mine{};
-    std::array<char, 64> theirs{};
-    const ssize_t a = readlink("/proc/self/ns/user", mine.data(), mine.size());
-    const ssize_t b = readlink(("/proc/" + pid + "/ns/user").c_str(), theirs.data(), theirs.size());
-    return a > 0 && a == b && mine == theirs;
-}
-
-}  // namespace
-
-bool may_use_pid(pid_t pid) {
-    const Credentials mine = credentials_of("self");
-    const Credentials theirs = credentials_of(std::to_string(pid));
-    if (!mine.known || !theirs.known || !same_user_namespace(std::to_string(pid))) return false;
-    return mine.uids == theirs.uids && mine.gids == theirs.gids && (mine.permitted & ~theirs.permitted) == 0;
 }
 
 }  // namespace vroce::nic

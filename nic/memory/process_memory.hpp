@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "nic/memory/address_space.hpp"
+#include "nic/memory/peer_rights.hpp"
 
 namespace vroce::nic {
 
@@ -26,7 +27,8 @@ private:
     int fd_;
 };
 
-/// By pid, in one system call for many ranges; faster, but exec keeps the pid: only between equals (see may_use_pid).
+/// By pid, in one system call for many ranges; faster, but exec and setuid keep the pid: only between equals, and the
+/// kernel is the judge of that at every call (see peer_rights.hpp).
 class PeerMemory final : public AddressSpace {
 public:
     explicit PeerMemory(pid_t pid) : pid_(pid) {}
@@ -38,9 +40,5 @@ public:
 private:
     pid_t pid_;
 };
-
-/// Whether this process has no more rights over `pid` than that process has itself: same real, effective and saved user
-/// and group, and no capability that it lacks. What it then could do by pid after an exec, the user can do anyway.
-[[nodiscard]] bool may_use_pid(pid_t pid);
 
 }  // namespace vroce::nic

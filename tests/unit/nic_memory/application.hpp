@@ -1,36 +1,45 @@
-// A real process that owns 64 KiB of known bytes, for tests that reach into it.
+// A real process that owns 64 KiB of known bytes, for tests that reach into it. It hands over its /proc/self/mem, as
+// the plugin does.
 #pragma once
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstdlib>
-#include <string>
+#include <cstring>
 
 namespace vroce::nic {
 
 class Application {
 public:
-    enum Deed : int { Unmap = 1, Exec = 2, BecomeNobody = 3 };
+    enum Deed : int { Unmap = 1, Exec, BecomeNobody, MakeReadOnly, MapSharedReadOnly, MapFarAway, Exit };
+    /// Where MapFarAway puts pages of known bytes: 5 GiB after kFar.
+    static constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+    static constexpr std::uint64_t kFarBytes = std::uint64_t{6} << 30;
+    static constexpr std::uint64_t kFarData = std::uint64_t{5} << 30;
     static constexpr std::size_t kBytes = 64 * 1024;
 
     Application() {
         memory_ = static_cast<std::uint8_t*>(
             mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-        if (pipe2(commands_, O_CLOEXEC) != 0 || pipe2(replies_, O_CLOEXEC) != 0) abort();
+        if (pipe2(commands_, O_CLOEXEC) != 0 || pipe2(replies_, O_CLOEXEC) != 0 ||
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, handover_) != 0)
+            abort();
         pid_ = fork();
         if (pid_ == 0) serve();
         await_reply();
-        mem_fd_ = open(("/proc/" + std::to_string(pid_) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+        mem_fd_ = receive_fd();
     }
     ~Application() {
         kill_now();
-        for (const int fd : {commands_[0], commands_[1], replies_[0], replies_[1], mem_fd_})
+        for (const int fd : {commands_[0], commands_[1], replies_[0], replies_[1], handover_[0], handover_[1], mem_fd_})
             if (fd >= 0) close(fd);
         munmap(memory_, kBytes);
     }
@@ -47,6 +56,12 @@ public:
         const std::size_t command[3] = {static_cast<std::size_t>(deed), offset, length};
         if (write(commands_[1], command, sizeof command) != sizeof command) abort();
         await_reply();
+    }
+    /// Ends by itself, as a program does.
+    void exit_and_wait() {
+        do_in_child(Exit, 0, 0);
+        waitpid(pid_, nullptr, 0);
+        dead_ = true;
     }
     void kill_now() {
         if (dead_) return;
@@ -68,6 +83,7 @@ private:
     }
     [[noreturn]] void serve() {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        send_fd(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
         for (std::size_t i = 0; i < kBytes; ++i) memory_[i] = byte_at(i);
         reply('r');
         std::size_t command[3];
@@ -78,7 +94,23 @@ private:
                     break;
                 case BecomeNobody:
                     if (setgid(65534) != 0 || setuid(65534) != 0) abort();
+                    // As exec does for it: what keeps the NIC out must be the user, not this flag.
+                    prctl(PR_SET_DUMPABLE, 1);
                     break;
+                case MakeReadOnly:
+                    if (mprotect(memory_ + command[1], command[2], PROT_READ) != 0) abort();
+                    break;
+                case MapSharedReadOnly:
+                    if (mmap(memory_ + command[1], command[2], PROT_READ, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
+                             0) == MAP_FAILED)
+                        abort();
+                    break;
+                case MapFarAway:
+                    map_far_away();
+                    break;
+                case Exit:
+                    reply('d');
+                    _exit(0);
                 case Exec:
                     reply('x');
                     execl("/bin/sleep", "sleep", "60", nullptr);
@@ -88,6 +120,44 @@ private:
         }
         _exit(0);
     }
+    static void map_far_away() {
+        void* far = mmap(reinterpret_cast<void*>(kFar), kFarBytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (far == MAP_FAILED) abort();
+        auto* data = static_cast<std::uint8_t*>(far) + kFarData;
+        for (std::size_t i = 0; i < 8'192; ++i) data[i] = byte_at(i);
+    }
+    void send_fd(int fd) const {
+        char byte = 'm';
+        iovec data{&byte, 1};
+        alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+        msghdr message{};
+        message.msg_iov = &data;
+        message.msg_iovlen = 1;
+        message.msg_control = space;
+        message.msg_controllen = sizeof space;
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
+        if (fd < 0 || sendmsg(handover_[1], &message, 0) != 1) abort();
+        close(fd);
+    }
+    [[nodiscard]] int receive_fd() const {
+        char byte = 0;
+        iovec data{&byte, 1};
+        alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+        msghdr message{};
+        message.msg_iov = &data;
+        message.msg_iovlen = 1;
+        message.msg_control = space;
+        message.msg_controllen = sizeof space;
+        if (recvmsg(handover_[0], &message, MSG_CMSG_CLOEXEC) != 1) abort();
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
+        return fd;
+    }
     void reply(char what) const {
         if (write(replies_[1], &what, 1) != 1) abort();
     }
@@ -95,6 +165,7 @@ private:
     std::uint8_t* memory_;
     int commands_[2] = {-1, -1};
     int replies_[2] = {-1, -1};
+    int handover_[2] = {-1, -1};
     pid_t pid_ = -1;
     int mem_fd_ = -1;
     bool dead_ = false;
