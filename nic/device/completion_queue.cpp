@@ -31,6 +31,7 @@ bool CompletionQueue::push(const Completion& completion, std::uint32_t qpn, std:
     entry.sl = 0;
     publish_index(entry.phase, head_ / ring_.slots + 1);
     ++head_;
+    counters_->add(DeviceCounter::Completions);
     // An error is always solicited (IBTA 11.4.2.2).
     if (channel_ != kNoChannel) notify(completion.solicited || completion.status != WcStatus::Success);
     return true;
@@ -40,12 +41,15 @@ void CompletionQueue::overflow() {
     if (overflowed_) return;
     overflowed_ = true;
     ++async_events_;
+    counters_->add(DeviceCounter::CompletionQueueOverflows);
+    counters_->add(DeviceCounter::AsyncEvents);
     events_->async_event({user_handle_, static_cast<std::uint32_t>(AsyncEventType::CqErr), 0});
 }
 
 void CompletionQueue::notify(bool solicited) {
     if (!take_arm(ring_.control->armed, solicited)) return;
     ++comp_events_;
+    counters_->add(DeviceCounter::CompletionEvents);
     events_->comp_event(channel_, user_handle_);
 }
 

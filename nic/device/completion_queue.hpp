@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "nic/device/device_counters.hpp"
 #include "nic/device/event_sink.hpp"
 #include "nic/transport/types.hpp"
 #include "provider/abi/vroce_abi.h"
@@ -19,8 +20,9 @@ class CompletionQueue {
 public:
     static constexpr std::uint32_t kNoChannel = UINT32_MAX;
 
-    CompletionQueue(const CqRing& ring, std::uint32_t channel, std::uint64_t user_handle, EventSink& events)
-        : ring_(ring), channel_(channel), user_handle_(user_handle), events_(&events) {}
+    CompletionQueue(const CqRing& ring, std::uint32_t channel, std::uint64_t user_handle, EventSink& events,
+                    DeviceCounters& counters)
+        : ring_(ring), channel_(channel), user_handle_(user_handle), events_(&events), counters_(&counters) {}
 
     /// False when the ring is full: the first time that happens CQ_ERR is raised, and nothing is accepted any more.
     bool push(const Completion& completion, std::uint32_t qpn, std::uint32_t qp_slot, std::uint64_t timestamp_ns);
@@ -42,6 +44,7 @@ private:
     std::uint32_t channel_;
     std::uint64_t user_handle_;
     EventSink* events_;
+    DeviceCounters* counters_;
     std::uint32_t head_ = 0;
     std::uint32_t comp_events_ = 0;
     std::uint32_t async_events_ = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/base/time.hpp"
 #include "nic/device/completion_queue.hpp"
 #include "nic/device/event_sink.hpp"
 #include "nic/device/handle_table.hpp"
@@ -30,6 +31,7 @@ public:
     [[nodiscard]] std::size_t cq_count() const { return cqs_.size(); }
     [[nodiscard]] std::size_t mr_count() const { return mrs_.size(); }
     [[nodiscard]] std::size_t pd_count() const { return pds_.size(); }
+    [[nodiscard]] Copier* copier() const { return resources_.copier; }
 
 private:
     friend class Device;
@@ -53,6 +55,8 @@ private:
     HandleTable<Qp> qps_;
     std::vector<QueuePair*> slots_;  ///< by doorbell bit
     std::vector<std::uint32_t> free_slots_;
+    std::array<std::uint64_t, VROCE_MAX_QP_SLOTS / 64 / 64> rung_{};  ///< leaves of this round not yet looked at
+    Instant copies_wait_since_ = kNever;                              ///< for a copy, while none ends
 };
 
 }  // namespace vroce::nic

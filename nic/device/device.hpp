@@ -9,6 +9,7 @@
 
 #include "common/base/time.hpp"
 #include "nic/device/context.hpp"
+#include "nic/device/device_counters.hpp"
 #include "nic/device/limits.hpp"
 #include "nic/device/qp_parameters.hpp"
 #include "nic/memory/mr_table.hpp"
@@ -37,6 +38,9 @@ struct MrRequest {
     std::unique_ptr<MappedMemory> mapping;  ///< when the memory is shared by descriptor
 };
 
+/// Mappings of regions that went. Unmapping takes the kernel time: give this to the control thread.
+using RetiredMappings = std::vector<std::unique_ptr<MappedMemory>>;
+
 struct QpView {
     std::uint32_t qpn;
     std::uint32_t handle;
@@ -53,14 +57,16 @@ public:
     Device& operator=(const Device&) = delete;
 
     Context* open_context(ContextResources resources);
-    /// Frees all that the context had, in any state. Afterwards nothing of its memory is touched.
-    void close_context(Context* context);
+    /// Frees all that the context had, in any state. Afterwards nothing of its rings is touched, and of its memory only
+    /// by a copy that the copier has begun. Without `retired`, mappings are unmapped here.
+    void close_context(Context* context, RetiredMappings* retired = nullptr);
 
     int alloc_pd(Context& context, std::uint32_t& handle);
     int dealloc_pd(Context& context, std::uint32_t handle);  ///< EBUSY while something uses it
 
     int reg_mr(Context& context, MrRequest request, std::uint32_t& handle, std::uint32_t& key);
-    int dereg_mr(Context& context, std::uint32_t handle);
+    /// Copies of a copier that have not begun fail; one that runs is over when Copier::passed() says so.
+    int dereg_mr(Context& context, std::uint32_t handle, RetiredMappings* retired = nullptr);
 
     /// How many slots a CQ of at least `cqe` entries has; EINVAL beyond the limits.
     static int plan_cq(std::uint32_t cqe, std::uint32_t comp_vector, std::uint32_t& slots);
@@ -82,15 +88,24 @@ public:
     static void fill_limits(vroce_device_attr& attr);
     /// Largest path MTU (bytes) that modify_qp accepts; from the port.
     void set_path_mtu_max(std::uint32_t bytes) { path_mtu_max_bytes_ = bytes; }
+    /// How long a session's memory may leave a copy without an end before its queue pairs go to error.
+    void set_copy_limit(Duration limit) { copy_limit_ = limit; }
 
     // ---- worker's loop
     /// Once per iteration: the time that completions are stamped with.
-    void set_time(Instant now) { now_ns_ = static_cast<std::uint64_t>(now.ps / 1'000); }
-    /// Takes what applications have rung. True when there was anything.
+    void set_time(Instant now) {
+        now_ = now;
+        now_ns_ = static_cast<std::uint64_t>(now.ps / 1'000);
+    }
+    /// Takes what applications have rung, of each a bounded part. True when there was anything, or there is more.
     bool scan_doorbells(Instant now);
-    /// Hands copies of other users' sessions that have ended to the engine. True when there was anything.
+    /// Hands copies of other users' sessions that have ended to the engine, and puts the queue pairs of a session whose
+    /// copy is stuck in error. True when there was anything.
     bool collect_copies(Instant now);
+    /// When collect_copies() would find a copy stuck.
+    [[nodiscard]] Instant next_deadline() const;
 
+    [[nodiscard]] const DeviceCounters& counters() const { return counters_; }
     [[nodiscard]] std::size_t context_count() const { return contexts_.size(); }
     [[nodiscard]] std::size_t qp_count() const { return qps_; }
     [[nodiscard]] std::size_t mr_count() const { return regions_.size(); }
@@ -98,18 +113,32 @@ public:
     void for_each_mr(const std::function<void(const MemoryRegion&)>& visit) const { regions_.for_each(visit); }
 
 private:
+    [[nodiscard]] int refuse(DeviceCounter why, int error);
+    void remove_mr(std::uint32_t key, RetiredMappings* retired);
     void remove_qp(Context& context, Context::Qp& qp);
+    [[nodiscard]] static bool take_slot(Context& context, std::uint32_t& slot);
+    [[nodiscard]] int check_modify(QpState from, std::uint32_t attr_mask, const vroce_qp_attr& attr,
+                                   const ResolvedPath* path, QpState& to);
+    void end_copies(const Context& context, Instant now, std::uint32_t qpn);
     bool scan_context(Context& context, Instant now);
+    std::size_t ring_leaf(Context& context, std::size_t leaf, Instant now);
+    bool collect_context(Context& context, Instant now);
+    void give_up_copies(Context& context, Instant now);
 
     Engine& engine_;
     MrTable regions_;
+    DeviceCounters counters_;
     std::vector<std::unique_ptr<Context>> contexts_;
     std::vector<Context*> copying_;  ///< contexts with a copier
+    std::vector<PdId> free_pds_;     ///< numbers that nothing refers to any more
     PdId next_pd_ = 1;
     std::size_t pds_ = 0;
     std::size_t cqs_ = 0;
     std::size_t qps_ = 0;
     std::uint32_t path_mtu_max_bytes_ = 4'096;
+    /// Longer than a fork of a large application holds its pages (48 ms for 4 GiB) or a disk needs for one of them.
+    Duration copy_limit_ = seconds(1);
+    Instant now_{};
     std::uint64_t now_ns_ = 0;
 };
 

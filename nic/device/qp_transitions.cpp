@@ -28,7 +28,7 @@ constexpr std::array<Transition, 8> kRcTransitions{{
     {QpState::Rts, QpState::Sqd, 0, kAttrCurState | kAttrEnSqdAsyncNotify},
     {QpState::Sqd, QpState::Rts, 0, kRunning},
     {QpState::Sqd, QpState::Sqd, 0,
-     kAttrAv | kAttrTimeout | kAttrRetryCnt | kAttrRnrRetry | kAttrMaxQpRdAtomic | kAttrMaxDestRdAtomic |
+     kAttrAv | kAttrPort | kAttrTimeout | kAttrRetryCnt | kAttrRnrRetry | kAttrMaxQpRdAtomic | kAttrMaxDestRdAtomic |
          kAttrAccessFlags | kAttrPkeyIndex | kAttrMinRnrTimer | kAttrPathMigState},
 }};
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "nic/device/completion_queue.hpp"
+#include "nic/device/device_counters.hpp"
 #include "nic/device/qp_parameters.hpp"
+#include "nic/device/segments.hpp"
+#include "nic/memory/copier.hpp"
 #include "nic/memory/mr_table.hpp"
 #include "nic/transport/qp_env.hpp"
 #include "provider/abi/vroce_abi.h"
@@ -32,17 +34,20 @@ struct QpShape {
     bool signal_all = false;
 };
 
+/// What the queue pairs of one context have in common. All must outlive them.
+struct QpSurroundings {
+    MrTable& regions;
+    AddressSpace& memory;
+    Copier* copier;  ///< behind `memory`, when copies can be Pending
+    EventSink& events;
+    DeviceCounters& counters;
+    const std::uint64_t& now_ns;
+};
+
 class QueuePair final : public QpEnv {
 public:
-    QueuePair(const QpShape& shape, CompletionQueue& send_cq, CompletionQueue& recv_cq, MrTable& regions,
-              AddressSpace& memory, EventSink& events, const std::uint64_t& now_ns)
-        : shape_(shape),
-          send_cq_(&send_cq),
-          recv_cq_(&recv_cq),
-          regions_(&regions),
-          memory_(&memory),
-          events_(&events),
-          now_ns_(&now_ns) {}
+    QueuePair(const QpShape& shape, CompletionQueue& send_cq, CompletionQueue& recv_cq, const QpSurroundings& around)
+        : shape_(shape), send_cq_(&send_cq), recv_cq_(&recv_cq), around_(around) {}
 
     bool fetch_send(std::uint32_t index, SendWqe& out, bool& valid) override;
     CopyResult gather(const SendWqe& wqe, std::uint64_t offset,
@@ -60,7 +65,7 @@ public:
                            std::span<const std::span<std::uint8_t>> slices) override;
     bool complete(const Completion& completion) override;
     void async_event(AsyncEventType type) override;
-    void state_changed(QpState state) override { attr.qp_state = static_cast<std::uint32_t>(state); }
+    void state_changed(QpState state) override;
 
     std::uint32_t qpn = 0;
     vroce_qp_attr attr{};  ///< as ibv_query_qp tells it
@@ -72,24 +77,20 @@ public:
     [[nodiscard]] std::uint32_t async_events() const { return async_events_; }
 
 private:
-    struct Segment;   // a contiguous range of a checked MR
-    struct Segments;  // what a work request's range falls into
-    [[nodiscard]] bool segments_of(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
-                                   std::uint64_t length, std::uint32_t access, Segments& out);
+    [[nodiscard]] bool local_segments(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
+                                      std::uint64_t length, std::uint32_t access, Segments& out);
     [[nodiscard]] bool remote_segment(std::uint32_t rkey, std::uint64_t va, std::uint64_t length, std::uint32_t access,
                                       Segments& out);
-    [[nodiscard]] CopyResult read_segments(const Segments& segments, std::span<const std::span<std::uint8_t>> slices);
-    [[nodiscard]] CopyResult write_segments(const Segments& segments, std::span<const std::uint8_t> bytes, bool last);
     [[nodiscard]] CopyResult scatter(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
                                      std::span<const std::uint8_t> bytes, bool last);
+    [[nodiscard]] CopyResult read(const Segments& segments, std::span<const std::span<std::uint8_t>> slices);
+    [[nodiscard]] CopyResult write(const Segments& segments, std::span<const std::uint8_t> bytes, bool last);
+    void refuse(DeviceCounter kind, bool sane);
 
     QpShape shape_;
     CompletionQueue* send_cq_;
     CompletionQueue* recv_cq_;
-    MrTable* regions_;
-    AddressSpace* memory_;
-    EventSink* events_;
-    const std::uint64_t* now_ns_;
+    QpSurroundings around_;
     std::uint32_t async_events_ = 0;
 };
 

@@ -3,11 +3,20 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "provider/abi/vroce_abi.h"
 
 namespace vroce::nic {
+
+/// Copies what an application may be changing meanwhile. The barrier keeps the compiler from reading the ring a second
+/// time in place of the copy: what was checked is what is used.
+inline void copy_once(void* to, const void* from, std::size_t bytes) {
+    std::memcpy(to, from, bytes);
+    asm volatile("" ::: "memory");
+}
 
 /// Happens after the application's release store of the index: what it wrote into the ring before is visible now.
 inline std::uint32_t observe_index(std::uint32_t& word) {

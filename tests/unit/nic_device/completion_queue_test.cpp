@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/unit/nic_device/rings.hpp"
 
 namespace vroce::nic {
@@ -19,7 +22,8 @@ protected:
     bool push(const Completion& c) { return cq.push(c, 17, 3, 1'000); }
     CqMemory memory{4};
     RecordingEvents events;
-    CompletionQueue cq{memory.ring(), 5, 0xC0, events};
+    DeviceCounters counters;
+    CompletionQueue cq{memory.ring(), 5, 0xC0, events, counters};
 };
 
 TEST_F(CompletionQueueTest, EachRoundOfTheRingHasItsPhase) {
@@ -43,6 +47,8 @@ TEST_F(CompletionQueueTest, OverflowIsToldOnceAndEndsTheQueue) {
     EXPECT_EQ(events.async[0].element, 0xC0u);
     EXPECT_EQ(cq.async_events(), 1u);
     EXPECT_EQ(memory.entries[0].wr_id, 0u) << "and nothing was overwritten";
+    EXPECT_EQ(counters[DeviceCounter::CompletionQueueOverflows], 1u);
+    EXPECT_EQ(counters[DeviceCounter::Completions], 4u);
 }
 
 TEST_F(CompletionQueueTest, AConsumerThatLiesHarmsItsOwnRingOnly) {
@@ -79,10 +85,74 @@ TEST_F(CompletionQueueTest, ArmedForSolicitedWaitsForASolicitedOrAnError) {
 TEST(CompletionQueueAlone, WithoutAChannelNobodyIsTold) {
     CqMemory memory(2);
     RecordingEvents events;
-    CompletionQueue cq(memory.ring(), CompletionQueue::kNoChannel, 1, events);
+    DeviceCounters counters;
+    CompletionQueue cq(memory.ring(), CompletionQueue::kNoChannel, 1, events, counters);
     memory.control.armed = VROCE_ARM_NEXT;
     ASSERT_TRUE(cq.push(success(1), 1, 1, 0));
     EXPECT_TRUE(events.comp.empty());
+}
+
+/// The application's side of the arming protocol: arm, fence, look once more, and only then wait.
+void consume_with_events(CqMemory& memory, std::uint32_t total, const std::atomic<std::uint32_t>& events,
+                         std::atomic<bool>& lost) {
+    std::uint32_t seen = 0;
+    std::uint32_t events_taken = 0;
+    const auto drain = [&] {
+        const std::uint32_t slots = static_cast<std::uint32_t>(memory.entries.size());
+        while (std::atomic_ref(memory.entries[seen % slots].phase).load(std::memory_order_acquire) ==
+               seen / slots + 1) {
+            ++seen;
+            std::atomic_ref(memory.control.consumer).store(seen, std::memory_order_release);
+        }
+    };
+    while (seen < total) {
+        std::atomic_ref(memory.control.armed).store(VROCE_ARM_NEXT);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        const std::uint32_t before = seen;
+        drain();
+        if (seen != before) continue;  // something was there: arm anew, as a program does
+        // Nothing was there when the queue was armed: whatever comes must bring an event.
+        for (std::uint64_t patience = 0; events.load() == events_taken; ++patience) {
+            std::this_thread::yield();
+            if (patience < 100'000'000) continue;
+            lost = true;
+            return;
+        }
+        events_taken = events.load();
+        drain();
+    }
+}
+
+class CountingEvents final : public EventSink {
+public:
+    void comp_event(std::uint32_t, std::uint64_t) override { comp.fetch_add(1); }
+    void async_event(const vroce_async_event&) override { async.fetch_add(1); }
+    std::atomic<std::uint32_t> comp{0};
+    std::atomic<std::uint32_t> async{0};
+};
+
+TEST(CompletionQueueAlone, ArmingAndCompletingAtTheSameTimeLosesNoEvent) {
+    constexpr std::uint32_t kTotal = 100'000;
+    CqMemory memory(64);
+    CountingEvents events;
+    DeviceCounters counters;
+    CompletionQueue cq(memory.ring(), 1, 1, events, counters);
+    std::atomic<bool> lost{false};
+    std::thread consumer([&] { consume_with_events(memory, kTotal, events.comp, lost); });
+    for (std::uint32_t sent = 0; sent < kTotal && !lost;) {
+        const std::uint32_t consumed = std::atomic_ref(memory.control.consumer).load(std::memory_order_acquire);
+        if (sent - consumed == memory.entries.size()) {
+            std::this_thread::yield();
+            continue;
+        }
+        ASSERT_TRUE(cq.push(success(sent), 1, 1, 0));
+        ++sent;
+        if (sent % 7 == 0) std::this_thread::yield();  // let it fall asleep between any two
+    }
+    consumer.join();
+    EXPECT_FALSE(lost) << "a completion came after the queue was armed, and no event";
+    EXPECT_EQ(cq.comp_events(), events.comp.load());
+    EXPECT_EQ(events.async.load(), 0u);
 }
 
 }  // namespace

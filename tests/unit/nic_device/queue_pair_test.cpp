@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <vector>
 
 #include "common/base/random.hpp"
 #include "nic/memory/process_memory.hpp"
@@ -58,9 +59,10 @@ protected:
     QpMemory rings;
     CqMemory cq_memory{8};
     RecordingEvents events;
-    CompletionQueue cq{cq_memory.ring(), CompletionQueue::kNoChannel, 1, events};
+    DeviceCounters counters;
+    CompletionQueue cq{cq_memory.ring(), CompletionQueue::kNoChannel, 1, events, counters};
     std::uint64_t now_ns = 0;
-    QueuePair qp{make_shape(rings), cq, cq, regions, memory, events, now_ns};
+    QueuePair qp{make_shape(rings), cq, cq, {regions, memory, nullptr, events, counters, now_ns}};
 };
 
 TEST_F(QueuePairTest, GathersAcrossScatterEntriesFromAnyOffset) {
@@ -121,6 +123,7 @@ TEST_F(QueuePairTest, AProducerThatJumpsAheadIsInvalid) {
     bool valid = true;
     static_cast<void>(fetch(0, valid));
     EXPECT_FALSE(valid);
+    EXPECT_EQ(counters[DeviceCounter::RingOverruns], 1u);
 }
 
 TEST_F(QueuePairTest, KeysDomainsAndBoundsAreCheckedWhenItIsRead) {
@@ -181,32 +184,116 @@ TEST_F(QueuePairTest, WritingNeedsTheRight) {
     EXPECT_EQ(qp.write_remote(read_only, va, bytes, true), CopyResult::Fault);
 }
 
-TEST_F(QueuePairTest, MappedAndOrdinaryMemoryMixInOneMessage) {
-    const int fd = memfd_create("shared", MFD_CLOEXEC);
-    ASSERT_EQ(ftruncate(fd, 4'096), 0);
-    MemoryRegion region;
-    region.pd = 1;
-    region.addr = region.iova = 0x5555'0000;  // in the application; the NIC uses the mapping
-    region.length = 4'096;
-    region.access = kAccessLocalWrite;
-    region.mapping = MappedMemory::map(fd, 0, 4'096, true);
-    ASSERT_NE(region.mapping, nullptr);
-    const std::uint32_t shared_key = regions.insert(std::move(region))->key;
+/// Memory of this process that is shared with the NIC, which is this process too.
+class SharedRegionTest : public QueuePairTest {
+protected:
+    static constexpr std::size_t kBytes = 8'192;
+    SharedRegionTest() : fd(memfd_create("shared", MFD_CLOEXEC)) {
+        if (ftruncate(fd, kBytes) != 0) abort();
+        bytes = static_cast<std::uint8_t*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+        MemoryRegion region;
+        region.pd = 1;
+        region.addr = region.iova = reinterpret_cast<std::uint64_t>(bytes);
+        region.length = kBytes;
+        region.access = kAccessLocalWrite | kAccessRemoteWrite;
+        region.mapping = MappedMemory::map(fd, 0, kBytes, true);
+        if (region.mapping == nullptr) abort();
+        shared_key = regions.insert(std::move(region))->key;
+    }
+    ~SharedRegionTest() override {
+        munmap(bytes, kBytes);
+        close(fd);
+    }
+    [[nodiscard]] vroce_sge shared(std::size_t offset, std::uint32_t length) const {
+        return {reinterpret_cast<std::uint64_t>(bytes) + offset, length, shared_key};
+    }
+    /// A READ's response lands in the list, and is gathered from it again.
+    void expect_round_trip(const std::vector<vroce_sge>& list, std::size_t total) {
+        vroce_send_wqe wqe{};
+        wqe.opcode = VROCE_WR_RDMA_READ;
+        wqe.sge_count = static_cast<std::uint16_t>(list.size());
+        rings.post_send(0, wqe, list);
+        bool valid = false;
+        const SendWqe fetched = fetch(0, valid);
+        ASSERT_TRUE(valid);
+        std::vector<std::uint8_t> message(total);
+        for (std::size_t i = 0; i < total; ++i) message[i] = static_cast<std::uint8_t>(200 - i * 3);
+        ASSERT_EQ(qp.scatter_read(fetched, 0, message, true), CopyResult::Done);
+        std::vector<std::uint8_t> back(total);
+        const std::array<std::span<std::uint8_t>, 3> slices{std::span(back).first(7), std::span(back).subspan(7, 60),
+                                                            std::span(back).subspan(67)};
+        ASSERT_EQ(qp.gather(fetched, 0, slices), CopyResult::Done);
+        EXPECT_EQ(back, message);
+    }
+    int fd;
+    std::uint8_t* bytes;
+    std::uint32_t shared_key = 0;
+};
+
+TEST_F(SharedRegionTest, MappedAndOrdinaryMemoryMixInOneMessage) {
+    expect_round_trip({sge(0, 40), shared(16, 100), sge(200, 20)}, 160);
+    EXPECT_EQ(bytes[16], static_cast<std::uint8_t>(200 - 40 * 3));
+    EXPECT_EQ(own[200], static_cast<std::uint8_t>(200 - 140 * 3));
+}
+
+TEST_F(SharedRegionTest, SeveralMappedPiecesAreOneMessage) {
+    expect_round_trip({shared(4'000, 100), shared(0, 3), shared(101, 57)}, 160);
+    EXPECT_EQ(bytes[101], static_cast<std::uint8_t>(200 - 103 * 3));
+}
+
+TEST_F(SharedRegionTest, MemoryThatWentRetiresItsRegionOnceAndForAll) {
+    ASSERT_EQ(ftruncate(fd, 0), 0);
+    const std::uint64_t va = reinterpret_cast<std::uint64_t>(bytes);
+    const std::vector<std::uint8_t> data(100, 1);
+    EXPECT_EQ(qp.write_remote(shared_key, va, data, true), CopyResult::Fault);
+    ASSERT_EQ(ftruncate(fd, kBytes), 0);
+    EXPECT_EQ(qp.write_remote(shared_key, va, data, true), CopyResult::Fault) << "it does not come back";
+    EXPECT_EQ(counters[DeviceCounter::MappingsRetired], 1u);
+    EXPECT_EQ(counters[DeviceCounter::CopyFaults], 2u);
+    // Nor does it by way of system calls, in a message that ordinary memory has a part of.
     vroce_send_wqe wqe{};
-    wqe.opcode = VROCE_WR_RDMA_READ;
-    wqe.sge_count = 3;
-    rings.post_send(0, wqe, {sge(0, 40), {0x5555'0010, 100, shared_key}, sge(200, 20)});
+    wqe.opcode = VROCE_WR_SEND;
+    wqe.sge_count = 2;
+    rings.post_send(0, wqe, {sge(0, 4), shared(0, 4)});
     bool valid = false;
-    const SendWqe fetched = fetch(0, valid);
-    ASSERT_TRUE(valid);
-    std::array<std::uint8_t, 160> message;
-    for (std::size_t i = 0; i < message.size(); ++i) message[i] = static_cast<std::uint8_t>(200 - i);
-    ASSERT_EQ(qp.scatter_read(fetched, 0, message, true), CopyResult::Done);
-    std::array<std::uint8_t, 160> back{};
-    ASSERT_EQ(gather(fetched, 0, back), CopyResult::Done);
-    EXPECT_EQ(back, message);
-    EXPECT_EQ(own[200], message[140]);
-    close(fd);
+    std::array<std::uint8_t, 8> out{};
+    EXPECT_EQ(gather(fetch(0, valid), 0, out), CopyResult::Fault);
+}
+
+TEST_F(QueuePairTest, RefusedKeysAreCountedByReason) {
+    const std::uint32_t foreign = add_region(2, own.data(), own.size(), kAccessLocalWrite);
+    const std::uint32_t read_only = add_region(1, own.data(), own.size(), 0);
+    const auto land = [&](const vroce_sge& entry) {
+        std::memset(rings.rq.data(), 0, rings.rq.size());
+        vroce_recv_wqe wqe{};
+        wqe.sge_count = 1;
+        std::memcpy(rings.rq.data(), &wqe, sizeof wqe);
+        std::memcpy(rings.rq.data() + sizeof wqe, &entry, sizeof entry);
+        rings.control.rq_producer = 1;
+        RecvWqe fetched;
+        bool valid = false;
+        EXPECT_TRUE(qp.fetch_recv(0, fetched, valid));
+        const std::array<std::uint8_t, 4> bytes{};
+        return qp.scatter_recv(fetched, 0, bytes, true);
+    };
+    EXPECT_EQ(land(sge(0, 4)), CopyResult::Done);
+    EXPECT_EQ(land({sge(0, 4).addr, 4, lkey ^ 0x100}), CopyResult::Fault);
+    EXPECT_EQ(land({sge(0, 4).addr, 4, foreign}), CopyResult::Fault);
+    EXPECT_EQ(land({sge(0, 4).addr, 4, read_only}), CopyResult::Fault);
+    EXPECT_EQ(land(sge(1'022, 4)), CopyResult::Fault);
+    EXPECT_EQ(counters[DeviceCounter::LocalKeyUnknown], 1u);
+    EXPECT_EQ(counters[DeviceCounter::LocalKeyWrongPd], 1u);
+    EXPECT_EQ(counters[DeviceCounter::LocalKeyNoPermission], 1u);
+    EXPECT_EQ(counters[DeviceCounter::LocalKeyOutOfBounds], 1u);
+}
+
+TEST_F(QueuePairTest, ADrainedQueueIsToldOnlyToWhoAsked) {
+    qp.async_event(AsyncEventType::SqDrained);
+    EXPECT_TRUE(events.async.empty());
+    qp.attr.en_sqd_async_notify = 1;
+    qp.async_event(AsyncEventType::SqDrained);
+    EXPECT_EQ(events.async.size(), 1u);
+    EXPECT_EQ(qp.async_events(), 1u);
 }
 
 TEST_F(QueuePairTest, RandomSlotsNeverReachOutsideTheRegions) {
