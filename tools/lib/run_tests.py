@@ -42,11 +42,11 @@ def say(text):
     print(f"\n== {text}", flush=True)
 
 
-def run_program(counts, name, command, scratch):
+def run_program(counts, name, command, scratch, variables=None):
     """A test program of meson's list: its single tests if it is GoogleTest, else its exit code."""
     begin = time.monotonic()
     report = pathlib.Path(scratch) / f"{name}.xml"
-    environment = {**os.environ, "GTEST_OUTPUT": f"xml:{report}", "GTEST_BRIEF": "1"}
+    environment = {**os.environ, **(variables or {}), "GTEST_OUTPUT": f"xml:{report}", "GTEST_BRIEF": "1"}
     try:
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, errors="replace", timeout=PROGRAM_LIMIT_S, cwd=ROOT, env=environment)
@@ -73,7 +73,7 @@ def run_program(counts, name, command, scratch):
 def run_built_programs(counts, scratch):
     say("unit, protocol and layering tests")
     for test in json.loads((BUILD / "meson-info" / "intro-tests.json").read_text()):
-        run_program(counts, test["name"], test["cmd"], scratch)
+        run_program(counts, test["name"], test["cmd"], scratch, test["env"])
 
 
 def sources():
