@@ -18,7 +18,7 @@ struct EalOptions {
 /// Call once, before any other DPDK function. Without hugepages it goes on with ordinary pages and says so in one line
 /// on standard error. Errors are one line.
 Status start_eal(const EalOptions& options);
-/// Gives back hugepages and runtime files; the last call before exit.
+/// The last call before exit; memory and devices go with the process.
 void stop_eal();
 
 }  // namespace vroce

@@ -115,6 +115,8 @@ Result<std::unique_ptr<EthdevPort>> EthdevPort::open(const EthdevPortOptions& op
     std::unique_ptr<EthdevPort> port(new EthdevPort(pool, port_id));
     port->is_memif_ = is_memif;
     port->is_client_ = is_client;
+    port->keep_device_ = options.keep_device;
+    if (is_memif && !is_client) port->server_socket_ = socket_path;
     const Status started = port->start(options);
     if (!started) return Error{"device '" + devargs + "': " + started.error()};
     if (!is_memif) return port;
@@ -150,6 +152,10 @@ Status EthdevPort::start(const EthdevPortOptions& options) {
 }
 
 EthdevPort::~EthdevPort() {
+    if (keep_device_) {
+        if (!server_socket_.empty()) unlink(server_socket_.c_str());
+        return;
+    }
     on_interrupt_thread([this] {
         if (started_) rte_eth_dev_stop(port_id_);
         rte_eth_dev_close(port_id_);

@@ -16,6 +16,8 @@ namespace vroce {
 struct EthdevPortOptions {
     std::string devargs;  ///< such as "net_memif0,role=client,socket=/run/x.memif"
     std::uint32_t max_frame_bytes = 9'216;
+    /// Leaves the device to the process's end, where closing it would free what DPDK's interrupt thread still looks at.
+    bool keep_device = false;
     std::uint16_t descriptors = 256;  ///< where the device lets us choose; memif: rsize
 };
 
@@ -70,6 +72,8 @@ private:
     bool is_client_ = false;
     bool link_up_ = false;
     bool started_ = false;
+    bool keep_device_ = false;
+    std::string server_socket_;  ///< memif server: the socket file, to be removed
     Instant next_restart_{};
     std::unique_ptr<Doorbell> doorbell_;
     std::array<rte_mbuf*, kBurst> burst_{};

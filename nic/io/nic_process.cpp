@@ -155,8 +155,8 @@ Status run_with_packets(const NicOptions& options, const MemoryPlan& plan, const
     const auto make = [&] { return make_interfaces(options, **pool, network); };
     if (Status s = run_in_netns(options.netns, make); !s) return s;
     // Last of what can be refused: the other end of a memif does not like to see its peer go at once.
-    auto uplink =
-        EthdevPort::open({.devargs = devargs_of(options.uplink), .max_frame_bytes = plan.frame_bytes}, **pool);
+    auto uplink = EthdevPort::open(
+        {.devargs = devargs_of(options.uplink), .max_frame_bytes = plan.frame_bytes, .keep_device = true}, **pool);
     if (!uplink) return Error{fmt::format("uplink = {}: {}", options.uplink, uplink.error())};
 
     auto status_page = StatusPage::create(1);

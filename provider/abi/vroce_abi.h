@@ -39,19 +39,19 @@ enum {
 /* ---- control messages ------------------------------------------------------------------------------------------ */
 
 enum vroce_message {
-    VROCE_HELLO = 1,        /* fds in: /proc/self/mem. fds out: status page, doorbell page, doorbell eventfd, async pipe
-                             * (read end, write end; the write end is O_NONBLOCK and lets the plugin put events back
-                             * and tell of the NIC's death) */
+    VROCE_HELLO = 1, /* fds in: /proc/self/mem. fds out: status page, doorbell page, doorbell eventfd, async pipe
+                      * (read end, write end; the write end is O_NONBLOCK and lets the plugin put events back
+                      * and tell of the NIC's death) */
     VROCE_QUERY_DEVICE = 2,
     VROCE_QUERY_PORT = 3,
     VROCE_ALLOC_PD = 4,
     VROCE_DEALLOC_PD = 5,
-    VROCE_REG_MR = 6,       /* fds in: none, or the memfd/file behind a shared mapping */
+    VROCE_REG_MR = 6, /* fds in: none, or the memfd/file behind a shared mapping */
     VROCE_DEREG_MR = 7,
     VROCE_CREATE_CHANNEL = 8, /* fds out: read end, write end of the completion channel's pipe */
-    VROCE_CREATE_CQ = 9,    /* fds out: none, or a new arena */
+    VROCE_CREATE_CQ = 9,      /* fds out: none, or a new arena */
     VROCE_DESTROY_CQ = 10,
-    VROCE_CREATE_QP = 11,   /* fds out: none, or a new arena */
+    VROCE_CREATE_QP = 11, /* fds out: none, or a new arena */
     VROCE_MODIFY_QP = 12,
     VROCE_QUERY_QP = 13,
     VROCE_DESTROY_QP = 14,
@@ -65,7 +65,7 @@ struct vroce_request_header {
 struct vroce_reply_header {
     uint32_t message; /* as asked */
     uint32_t bytes;
-    int32_t status;   /* 0, or a positive errno */
+    int32_t status; /* 0, or a positive errno */
     uint32_t reserved;
 };
 
@@ -88,7 +88,8 @@ struct vroce_hello_reply {
     uint64_t doorbell_page_bytes;
 };
 
-struct vroce_simple_request { /* QUERY_DEVICE, QUERY_PORT, ALLOC_PD, CREATE_CHANNEL: handle unused; *_PD, *_MR, *_CQ, *_QP,
+struct vroce_simple_request { /* QUERY_DEVICE, QUERY_PORT, ALLOC_PD, CREATE_CHANNEL: handle unused; *_PD, *_MR, *_CQ,
+                               * *_QP,
                                * *_CHANNEL: the object */
     struct vroce_request_header header;
     uint32_t handle;
@@ -150,11 +151,11 @@ struct vroce_port_attr {
 struct vroce_reg_mr {
     struct vroce_request_header header;
     uint32_t pd;
-    uint32_t access;     /* enum ibv_access_flags */
-    uint64_t addr;       /* in the application's address space */
+    uint32_t access; /* enum ibv_access_flags */
+    uint64_t addr;   /* in the application's address space */
     uint64_t length;
-    uint64_t iova;       /* what remote and local work requests use as address */
-    uint64_t fd_offset;  /* with a descriptor: offset in it of `addr` */
+    uint64_t iova;      /* what remote and local work requests use as address */
+    uint64_t fd_offset; /* with a descriptor: offset in it of `addr` */
 };
 struct vroce_reg_mr_reply {
     struct vroce_reply_header header;
@@ -214,8 +215,8 @@ struct vroce_create_qp_reply {
     struct vroce_reply_header header;
     uint32_t handle;
     uint32_t qpn;
-    uint32_t slot;           /* 0..VROCE_MAX_QP_SLOTS-1: doorbell bit, and qp_slot of CQEs */
-    uint32_t max_send_wr;    /* what holds now, >= what was asked */
+    uint32_t slot;        /* 0..VROCE_MAX_QP_SLOTS-1: doorbell bit, and qp_slot of CQEs */
+    uint32_t max_send_wr; /* what holds now, >= what was asked */
     uint32_t max_recv_wr;
     uint32_t max_send_sge;
     uint32_t max_recv_sge;
@@ -226,8 +227,9 @@ struct vroce_create_qp_reply {
 };
 
 /* Field for field what struct ibv_qp_attr says, in fixed widths; attr_mask is enum ibv_qp_attr_mask.
- * To RESET: the NIC drops what was posted, restarts both queues at ring index 0 and does not read the producers while the
- * QP is in RESET; after the reply the plugin stores 0 to both producers and takes the QP's entries out of its CQs. */
+ * To RESET: the NIC drops what was posted, restarts both queues at ring index 0 and does not read the producers while
+ * the QP is in RESET; after the reply the plugin stores 0 to both producers and takes the QP's entries out of its CQs.
+ */
 struct vroce_qp_attr {
     uint32_t qp_state;
     uint32_t cur_qp_state;
@@ -302,17 +304,17 @@ struct vroce_sge {
 };
 
 enum vroce_opcode { /* numerically enum ibv_wr_opcode */
-    VROCE_WR_RDMA_WRITE = 0,
-    VROCE_WR_RDMA_WRITE_WITH_IMM = 1,
-    VROCE_WR_SEND = 2,
-    VROCE_WR_SEND_WITH_IMM = 3,
-    VROCE_WR_RDMA_READ = 4
+                    VROCE_WR_RDMA_WRITE = 0,
+                    VROCE_WR_RDMA_WRITE_WITH_IMM = 1,
+                    VROCE_WR_SEND = 2,
+                    VROCE_WR_SEND_WITH_IMM = 3,
+                    VROCE_WR_RDMA_READ = 4
 };
 enum vroce_send_flags { /* numerically enum ibv_send_flags */
-    VROCE_SEND_FENCE = 1,
-    VROCE_SEND_SIGNALED = 2,
-    VROCE_SEND_SOLICITED = 4,
-    VROCE_SEND_INLINE = 8
+                        VROCE_SEND_FENCE = 1,
+                        VROCE_SEND_SIGNALED = 2,
+                        VROCE_SEND_SOLICITED = 4,
+                        VROCE_SEND_INLINE = 8
 };
 
 /* Followed by sge_count SGEs, or by inline_bytes of data when VROCE_SEND_INLINE is set. */
@@ -384,8 +386,8 @@ struct vroce_cq_control {
 
 /* Records of the completion channel's pipe are the CQ's user_handle, 8 bytes, as libibverbs reads them. */
 struct vroce_async_event { /* as libibverbs reads them */
-    uint64_t element; /* user_handle of the QP or CQ, or the port number */
-    uint32_t event_type; /* enum ibv_event_type */
+    uint64_t element;      /* user_handle of the QP or CQ, or the port number */
+    uint32_t event_type;   /* enum ibv_event_type */
     uint32_t reserved;
 };
 

@@ -54,6 +54,7 @@ Result<IoPorts> open_ports(const LoadedConfig& config, const std::string& file, 
         options.devargs = devargs_of(config, id, directory);
         options.max_frame_bytes = pool.max_frame_bytes();
         options.descriptors = kDescriptors;
+        options.keep_device = true;
         Result<std::unique_ptr<EthdevPort>> device = EthdevPort::open(options, pool);
         if (!device) {
             return Error{fmt::format("{}: VROCE_PORT|{}: devargs \"{}\": {}; allowed: \"memif\" or a DPDK device", file,

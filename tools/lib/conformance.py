@@ -17,32 +17,42 @@ QUEUE_PAIRS = (1, 16, 128)
 ODD_SIZES = (1025, 2049, 4097, 65537)
 ALL_SIZES = 23  # -a: 2 bytes to 8 MiB
 ROW_LIMIT_S = 600
+LONG_FORM = 1000  # iterations from which on the matrix is run whole
 FEWEST = 10  # iterations of a row; perftest wants a few to measure anything
+
+
+def sizes_of(n):
+    """Every size in the long form; in the short one a size that fills many packets, so that all rows fit into a test."""
+    return (["-a"], ALL_SIZES) if n >= LONG_FORM else (["-s", 65536], 1)
 
 
 def rows_of(program, n):
     """(options, result lines expected)."""
+    sizes, lines = sizes_of(n)
+    if n < LONG_FORM:
+        yield ["-a", "-n", FEWEST], ALL_SIZES
     for mtu in MTUS:
-        yield ["-a", "-m", mtu, "-n", max(FEWEST, n * mtu // 4096)], ALL_SIZES
+        yield [*sizes, "-m", mtu, "-n", max(FEWEST, n * mtu // 4096)], lines
     for count in QUEUE_PAIRS:
-        yield ["-a", "-q", count, "-n", max(FEWEST, n // count)], ALL_SIZES
-    yield ["-a", "-b", "-n", n], ALL_SIZES
+        yield [*sizes, "-q", count, "-n", max(FEWEST, n // count)], lines
+    yield [*sizes, "-b", "-n", n], lines
     if program != "ib_write_bw":  # a WRITE tells nobody, so perftest has no events for it
-        yield ["-a", "-e", "-n", n], ALL_SIZES
-    yield ["-D", 5 if n >= 1000 else 2], 1
+        yield [*sizes, "-e", "-n", n], lines
+    yield ["-D", 5 if n >= LONG_FORM else 2], 1
     yield ["-s", 64, "-n", n * 1000], 1
     for size in ODD_SIZES:
         yield ["-s", size, "-n", n], 1
 
 
 def lossy_rows_of(program, n):
-    yield ["-a", "-n", max(FEWEST, n // 10)], ALL_SIZES
-    yield ["-a", "-m", 1024, "-n", max(FEWEST, n // 20)], ALL_SIZES
-    yield ["-a", "-q", 16, "-n", FEWEST], ALL_SIZES
-    yield ["-a", "-b", "-n", max(FEWEST, n // 20)], ALL_SIZES
+    sizes, lines = sizes_of(n)
+    yield [*sizes, "-n", max(FEWEST, n // 10)], lines
+    yield [*sizes, "-m", 1024, "-n", max(FEWEST, n // 20)], lines
+    yield [*sizes, "-q", 16, "-n", FEWEST], lines
+    yield [*sizes, "-b", "-n", max(FEWEST, n // 20)], lines
     if program != "ib_write_bw":
         yield ["-s", 4096, "-e", "-n", n], 1
-    yield ["-D", 5 if n >= 1000 else 2], 1
+    yield ["-D", 5 if n >= LONG_FORM else 2], 1
     yield ["-s", 64, "-n", n * 10], 1
     for size in ODD_SIZES:
         yield ["-s", size, "-n", n], 1
