@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/wire/bytes.hpp"
+
 namespace vroce {
 
 namespace {
@@ -15,35 +17,26 @@ constexpr std::size_t kPauseTimeAt = 16;
 constexpr std::size_t kVectorAt = 16;
 constexpr std::size_t kTimesAt = 18;
 
-std::uint16_t load16(std::span<const std::uint8_t> bytes, std::size_t at) {
-    return static_cast<std::uint16_t>(bytes[at] << 8 | bytes[at + 1]);
-}
-
-void store16(std::span<std::uint8_t> bytes, std::size_t at, std::uint16_t value) {
-    bytes[at] = static_cast<std::uint8_t>(value >> 8);
-    bytes[at + 1] = static_cast<std::uint8_t>(value);
-}
-
 }  // namespace
 
 bool is_mac_control(std::span<const std::uint8_t> frame) {
     return frame.size() >= kOpcodeAt && std::equal(kDestination.begin(), kDestination.end(), frame.begin()) &&
-           load16(frame, kTypeAt) == kMacControlEtherType;
+           load_be16(&frame[kTypeAt]) == kMacControlEtherType;
 }
 
 std::optional<PauseFrame> parse_pause(std::span<const std::uint8_t> frame) {
     if (!is_mac_control(frame) || frame.size() < kPauseTimeAt + 2) return std::nullopt;
     PauseFrame pause;
-    const std::uint16_t opcode = load16(frame, kOpcodeAt);
+    const std::uint16_t opcode = load_be16(&frame[kOpcodeAt]);
     if (opcode == kOpcodePause) {
-        pause.quanta[0] = load16(frame, kPauseTimeAt);
+        pause.quanta[0] = load_be16(&frame[kPauseTimeAt]);
         return pause;
     }
     if (opcode != kOpcodePfc || frame.size() < kTimesAt + 16) return std::nullopt;
     pause.priority_based = true;
     pause.enabled = frame[kVectorAt + 1];
     for (std::size_t n = 0; n < pause.quanta.size(); ++n)
-        if ((pause.enabled >> n & 1) != 0) pause.quanta[n] = load16(frame, kTimesAt + 2 * n);
+        if ((pause.enabled >> n & 1) != 0) pause.quanta[n] = load_be16(&frame[kTimesAt + 2 * n]);
     return pause;
 }
 
@@ -52,15 +45,15 @@ std::array<std::uint8_t, kPauseFrameBytes> build_pause(const PauseFrame& pause,
     std::array<std::uint8_t, kPauseFrameBytes> frame{};
     std::copy(kDestination.begin(), kDestination.end(), frame.begin());
     std::copy(source_mac.begin(), source_mac.end(), frame.begin() + 6);
-    store16(frame, kTypeAt, kMacControlEtherType);
-    store16(frame, kOpcodeAt, pause.priority_based ? kOpcodePfc : kOpcodePause);
+    store_be16(&frame[kTypeAt], kMacControlEtherType);
+    store_be16(&frame[kOpcodeAt], pause.priority_based ? kOpcodePfc : kOpcodePause);
     if (!pause.priority_based) {
-        store16(frame, kPauseTimeAt, pause.quanta[0]);
+        store_be16(&frame[kPauseTimeAt], pause.quanta[0]);
         return frame;
     }
-    store16(frame, kVectorAt, pause.enabled);
+    store_be16(&frame[kVectorAt], pause.enabled);
     for (std::size_t n = 0; n < pause.quanta.size(); ++n)
-        if ((pause.enabled >> n & 1) != 0) store16(frame, kTimesAt + 2 * n, pause.quanta[n]);
+        if ((pause.enabled >> n & 1) != 0) store_be16(&frame[kTimesAt + 2 * n], pause.quanta[n]);
     return frame;
 }
 

@@ -100,6 +100,37 @@ TEST(Quanta, LastAsTheStandardSays) {
     EXPECT_EQ(quanta_to_duration(65'535, 400'000'000'000), picoseconds(83'884'800));
 }
 
+TEST(Quanta, EverySpeedOfTheTable) {
+    struct Row {
+        std::uint64_t speed_bps;
+        std::int64_t quantum_ps;
+        std::int64_t all_ns;  ///< 65,535 of them
+    };
+    for (const Row& row : {Row{1'000'000'000, 512'000, 33'553'920}, Row{10'000'000'000, 51'200, 3'355'392},
+                           Row{25'000'000'000, 20'480, 1'342'156}, Row{40'000'000'000, 12'800, 838'848},
+                           Row{50'000'000'000, 10'240, 671'078}, Row{100'000'000'000, 5'120, 335'539},
+                           Row{200'000'000'000, 2'560, 167'769}, Row{400'000'000'000, 1'280, 83'884},
+                           Row{800'000'000'000, 640, 41'942}}) {
+        EXPECT_EQ(quanta_to_duration(1, row.speed_bps).ps, row.quantum_ps);
+        EXPECT_EQ(quanta_to_duration(kQuantaMax, row.speed_bps).ps, row.quantum_ps * 65'535);
+        EXPECT_EQ(quanta_to_duration(kQuantaMax, row.speed_bps).ps / 1'000, row.all_ns);
+    }
+}
+
+TEST(Quanta, ThereAndBackAtOddSpeedsToo) {
+    Random random(8);
+    for (const std::uint64_t speed_bps :
+         {100'000ull, 999'999ull, 2'500'000'000ull, 3'000'000'007ull, 100'000'000'000ull})
+        for (int i = 0; i < 1'000; ++i) {
+            const auto quanta = static_cast<std::uint16_t>(random.next_u64());
+            const Duration time = quanta_to_duration(quanta, speed_bps);
+            ASSERT_EQ(duration_to_quanta(time, speed_bps), quanta) << speed_bps;
+            if (quanta != kQuantaMax) {
+                ASSERT_EQ(duration_to_quanta(time + picoseconds(1), speed_bps), quanta + 1) << speed_bps;
+            }
+        }
+}
+
 TEST(Quanta, RoundUpAndStopAtTheLargest) {
     EXPECT_EQ(duration_to_quanta(picoseconds(5'121), 100'000'000'000), 2);
     EXPECT_EQ(duration_to_quanta(picoseconds(5'120), 100'000'000'000), 1);
