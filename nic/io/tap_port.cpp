@@ -33,6 +33,7 @@ TapPort::~TapPort() {
 }
 
 std::size_t TapPort::receive(std::span<Packet*> out) {
+    if (lost_) return 0;
     if (skip_ > 0) {
         --skip_;
         return 0;
@@ -55,6 +56,7 @@ bool TapPort::read_one() {
     const ssize_t got = ::read(fd_, spare_->data, spare_->tailroom);
     if (got <= 0) {
         if (got == 0 || (errno != EAGAIN && errno != EINTR)) ++counters_.rx_errors;
+        lost_ = got < 0 && errno == EBADFD;
         return false;
     }
     spare_->resize(static_cast<std::uint32_t>(got));

@@ -39,6 +39,8 @@ public:
         if (!sleeping) skip_ = 0;
     }
 
+    /// The interface was deleted, or its namespace; the port does nothing any more and its descriptor is of no use.
+    [[nodiscard]] bool lost() const { return lost_; }
     [[nodiscard]] const TapCounters& counters() const { return counters_; }
 
 private:
@@ -54,6 +56,7 @@ private:
     PacketPool& pool_;
     Packet* spare_ = nullptr;  ///< what the next frame is read into
     unsigned skip_ = 0;
+    bool lost_ = false;
     TapCounters counters_;
 };
 

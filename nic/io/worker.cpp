@@ -112,14 +112,16 @@ bool Worker::flush(Instant now) {
 void Worker::look_after_link(Instant now) {
     if (now >= next_link_look_) {
         next_link_look_ = now + kLinkLook;
-        const bool was_up = next_announcement_ != kNever;
         parts_.uplink.update_link(now);
-        const bool up = parts_.uplink.link_up();
-        if (up != was_up) {
-            ++counters_.link_changes;
-            next_announcement_ = up ? now : kNever;
-            raise_event(parts_.link_event_fd);
+        for (const auto& tap : parts_.taps) {
+            if (tap->lost()) sleeper_.remove(tap->wake_fd());  // it would wake us for ever
         }
+    }
+    if (parts_.uplink.link_up() != link_was_up_) {
+        link_was_up_ = !link_was_up_;
+        ++counters_.link_changes;
+        next_announcement_ = link_was_up_ ? now : kNever;
+        raise_event(parts_.link_event_fd);
     }
     if (now < next_announcement_) return;
     next_announcement_ = now + kAnnouncementInterval;
@@ -182,7 +184,7 @@ void Worker::remove_device(Device& device) {
 
 void Worker::set_addresses(std::size_t endpoint, std::vector<Gid> addresses) {
     bridge_.set_addresses(endpoint, std::move(addresses));
-    if (next_announcement_ != kNever) next_announcement_ = now_;
+    if (link_was_up_) next_announcement_ = now_;
 }
 
 AttachedPort* Worker::find_port(const std::string& name) {

@@ -112,6 +112,7 @@ private:
     Instant last_iteration_;  ///< kNever after a sleep: that gap was meant
     Instant next_link_look_;
     Instant next_announcement_;
+    bool link_was_up_ = false;
     bool running_ = true;
     WorkerCounters counters_;
 };

@@ -170,6 +170,22 @@ TEST_F(NetworkTest, AnInterfaceThatIsDownLosesFramesByName) {
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
+TEST_F(NetworkTest, AnInterfaceThatSomebodyDeletedIsLost) {
+    in_namespace([&] {
+        make_interface();
+        ifinfomsg link{};
+        link.ifi_index = static_cast<int>(interface_index(*kernel, "eth0"));
+        NetlinkMessage message(RTM_DELLINK, NLM_F_ACK, link);
+        ASSERT_EQ(kernel->transact(message), 0);
+        EXPECT_FALSE(tap->lost());
+        Packet* packet = nullptr;
+        while (!tap->lost() && tap->receive({&packet, 1}) == 1) release(packet);
+        EXPECT_TRUE(tap->lost());
+        EXPECT_EQ(tap->receive({&packet, 1}), 0u);
+    });
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
 TEST_F(NetworkTest, AnEmptyTapIsNotReadEachTime) {
     in_namespace([&] {
         make_interface({{ipv4(1), 24}});
