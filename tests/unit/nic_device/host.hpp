@@ -154,7 +154,7 @@ public:
         const vroce_recv_wqe wqe{wr_id, static_cast<std::uint32_t>(sges.size()), 0};
         std::uint8_t* slot = qp.rings.rq.data() + qp.received++ % QpMemory::kSlots * QpMemory::kRqStride;
         std::memcpy(slot, &wqe, sizeof wqe);
-        std::memcpy(slot + sizeof wqe, sges.data(), sges.size() * sizeof(vroce_sge));
+        if (!sges.empty()) std::memcpy(slot + sizeof wqe, sges.data(), sges.size() * sizeof(vroce_sge));
         qp.rings.control.rq_producer = qp.received;
     }
     void ring(const TestQp& qp) {

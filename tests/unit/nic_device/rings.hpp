@@ -34,7 +34,7 @@ struct QpMemory {
     void post_send(std::uint32_t index, const vroce_send_wqe& wqe, const std::vector<vroce_sge>& sges) {
         std::uint8_t* slot = sq.data() + (index % kSlots) * kSqStride;
         std::memcpy(slot, &wqe, sizeof wqe);
-        std::memcpy(slot + sizeof wqe, sges.data(), sges.size() * sizeof(vroce_sge));
+        if (!sges.empty()) std::memcpy(slot + sizeof wqe, sges.data(), sges.size() * sizeof(vroce_sge));
         control.sq_producer = index + 1;
     }
     vroce_qp_control control{};

@@ -19,16 +19,19 @@ namespace vroce::nic {
 
 class Application {
 public:
-    enum Deed : int { Unmap = 1, Exec, BecomeNobody, MakeReadOnly, MapSharedReadOnly, MapFarAway, Exit };
-    /// Where MapFarAway puts pages of known bytes: 5 GiB after kFar.
-    static constexpr std::uint64_t kFar = std::uint64_t{1} << 40;
+    enum Deed : int { Unmap = 1, Exec, BecomeNobody, MakeReadOnly, MapSharedReadOnly, TouchFar, Exit };
+    /// TouchFar puts known bytes 5 GiB into a range that is otherwise untouched.
     static constexpr std::uint64_t kFarBytes = std::uint64_t{6} << 30;
+    static constexpr std::uint64_t kGuardBytes = 4'096;  ///< after it; TouchFar makes a hole of them
     static constexpr std::uint64_t kFarData = std::uint64_t{5} << 30;
     static constexpr std::size_t kBytes = 64 * 1024;
 
     Application() {
         memory_ = static_cast<std::uint8_t*>(
             mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        far_ = static_cast<std::uint8_t*>(mmap(nullptr, kFarBytes + kGuardBytes, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        if (memory_ == MAP_FAILED || far_ == MAP_FAILED) abort();
         if (pipe2(commands_, O_CLOEXEC) != 0 || pipe2(replies_, O_CLOEXEC) != 0 ||
             socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, handover_) != 0)
             abort();
@@ -42,12 +45,14 @@ public:
         for (const int fd : {commands_[0], commands_[1], replies_[0], replies_[1], handover_[0], handover_[1], mem_fd_})
             if (fd >= 0) close(fd);
         munmap(memory_, kBytes);
+        munmap(far_, kFarBytes + kGuardBytes);
     }
     Application(const Application&) = delete;
     Application& operator=(const Application&) = delete;
 
     static std::uint8_t byte_at(std::size_t offset) { return static_cast<std::uint8_t>(offset * 31 + offset / 256); }
     [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(memory_); }
+    [[nodiscard]] std::uint64_t far_address() const { return reinterpret_cast<std::uint64_t>(far_); }
     [[nodiscard]] pid_t pid() const { return pid_; }
     /// The caller owns it.
     [[nodiscard]] int take_mem_fd() const { return dup(mem_fd_); }
@@ -105,8 +110,9 @@ private:
                              0) == MAP_FAILED)
                         abort();
                     break;
-                case MapFarAway:
-                    map_far_away();
+                case TouchFar:
+                    munmap(far_ + kFarBytes, kGuardBytes);
+                    for (std::size_t i = 0; i < 8'192; ++i) far_[kFarData + i] = byte_at(i);
                     break;
                 case Exit:
                     reply('d');
@@ -119,13 +125,6 @@ private:
             reply('d');
         }
         _exit(0);
-    }
-    static void map_far_away() {
-        void* far = mmap(reinterpret_cast<void*>(kFar), kFarBytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        if (far == MAP_FAILED) abort();
-        auto* data = static_cast<std::uint8_t*>(far) + kFarData;
-        for (std::size_t i = 0; i < 8'192; ++i) data[i] = byte_at(i);
     }
     void send_fd(int fd) const {
         char byte = 'm';
@@ -163,6 +162,7 @@ private:
     }
 
     std::uint8_t* memory_;
+    std::uint8_t* far_;
     int commands_[2] = {-1, -1};
     int replies_[2] = {-1, -1};
     int handover_[2] = {-1, -1};

@@ -135,13 +135,13 @@ TEST_P(ProcessMemory, PrivateMemoryMadeReadOnlyIsWrittenOrRefusedButNeverBoth) {
 }
 
 TEST_P(ProcessMemory, OffsetsBeyondFourGibibytes) {
-    app_.do_in_child(Application::MapFarAway, 0, 0);
-    const std::uint64_t data = Application::kFar + Application::kFarData;
+    app_.do_in_child(Application::TouchFar, 0, 0);
+    const std::uint64_t data = app_.far_address() + Application::kFarData;
     std::vector<std::vector<std::uint8_t>> slices{std::vector<std::uint8_t>(8'192)};
     ASSERT_EQ(read({{data, 8'192}}, slices), CopyResult::Done);
     for (std::size_t i = 0; i < 8'192; ++i) ASSERT_EQ(slices[0][i], Application::byte_at(i));
     const std::vector<std::uint8_t> bytes(100, 0x5A);
-    const std::uint64_t end = Application::kFar + Application::kFarBytes;
+    const std::uint64_t end = app_.far_address() + Application::kFarBytes;
     EXPECT_EQ(memory_->write(std::vector<RemotePiece>{{end - 100, 100}}, bytes, 64, kTag), CopyResult::Done);
     EXPECT_EQ(memory_->write(std::vector<RemotePiece>{{end - 99, 100}}, bytes, 64, kTag), CopyResult::Fault);
 }
