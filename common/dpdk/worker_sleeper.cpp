@@ -1,12 +1,11 @@
 #include "common/dpdk/worker_sleeper.hpp"
 
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 
 namespace vroce {
@@ -40,6 +39,7 @@ bool WorkerSleeper::should_sleep(Instant now, bool worked) {
 }
 
 void WorkerSleeper::sleep(Instant now, Instant deadline) {
+    ready_ = 0;
     if (deadline != kNever && deadline - now < kShortestSleep) return;
     if (timer_slack_set_ == 0) {
         // The default slack of 50 us would be a retransmission timer's error and a paced port's gap.
@@ -52,13 +52,20 @@ void WorkerSleeper::sleep(Instant now, Instant deadline) {
         timeout.tv_sec = ns / 1'000'000'000;
         timeout.tv_nsec = ns % 1'000'000'000;
     }
-    std::array<epoll_event, 8> events{};
     ++sleeps_;
-    const long ready = syscall(SYS_epoll_pwait2, epoll_fd_, events.data(), static_cast<int>(events.size()),
-                               deadline == kNever ? nullptr : &timeout, nullptr, 0);
-    if (ready >= 0 || errno != ENOSYS) return;
-    const std::int64_t ms = deadline == kNever ? -1 : (deadline - now).ps / 1'000'000'000;
-    epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), static_cast<int>(ms));
+    const int room = static_cast<int>(events_.size());
+    long ready =
+        syscall(SYS_epoll_pwait2, epoll_fd_, events_.data(), room, deadline == kNever ? nullptr : &timeout, nullptr, 0);
+    if (ready < 0 && errno == ENOSYS) {
+        const std::int64_t ms = deadline == kNever ? -1 : (deadline - now).ps / 1'000'000'000;
+        ready = epoll_wait(epoll_fd_, events_.data(), room, static_cast<int>(ms));
+    }
+    ready_ = ready > 0 ? static_cast<std::size_t>(ready) : 0;
+}
+
+bool WorkerSleeper::was_woken_by(int fd) const {
+    const auto end = events_.begin() + static_cast<std::ptrdiff_t>(ready_);
+    return std::any_of(events_.begin(), end, [fd](const epoll_event& e) { return e.data.fd == fd; });
 }
 
 }  // namespace vroce

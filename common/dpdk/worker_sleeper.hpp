@@ -2,6 +2,10 @@
 // polls on a descriptor set with its next deadline, and is woken by doorbells.
 #pragma once
 
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "common/base/time.hpp"
@@ -26,6 +30,9 @@ public:
     [[nodiscard]] bool should_sleep(Instant now, bool worked);
     /// Sleeps until a descriptor is readable or until the deadline (kNever: for ever, `now` or earlier: not at all).
     void sleep(Instant now, Instant deadline);
+    /// True when the last sleep() found this descriptor readable: the others need no system call now. One that is
+    /// readable and was not reported ends the next sleep.
+    [[nodiscard]] bool was_woken_by(int fd) const;
 
     [[nodiscard]] std::uint64_t sleeps() const { return sleeps_; }
 
@@ -36,6 +43,8 @@ private:
     int epoll_fd_;
     int timer_slack_set_ = 0;
     std::uint64_t sleeps_ = 0;
+    std::array<epoll_event, 8> events_{};  ///< of the last sleep
+    std::size_t ready_ = 0;
 };
 
 }  // namespace vroce

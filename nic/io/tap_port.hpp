@@ -34,10 +34,8 @@ public:
     std::size_t send(std::span<Packet* const> packets) override;
     bool link_up() const override { return true; }
     int wake_fd() const override { return fd_; }
-    /// After a sleep the next receive() looks; before one nobody needs to, since wake_fd() says that frames wait.
-    void set_sleeping(bool sleeping) override {
-        if (!sleeping) skip_ = 0;
-    }
+    /// Frames wait: the next receive() looks.
+    void look() { skip_ = 0; }
 
     /// The interface was deleted, or its namespace; the port does nothing any more and its descriptor is of no use.
     [[nodiscard]] bool lost() const { return lost_; }

@@ -141,7 +141,10 @@ void Worker::sleep(Instant now) {
     worked |= serve_applications(now);
     if (!worked) {
         sleeper_.sleep(now, next_deadline(now));
-        parts_.doorbells.clear();
+        if (sleeper_.was_woken_by(parts_.doorbells.fd())) parts_.doorbells.clear();
+        for (const auto& tap : parts_.taps) {
+            if (sleeper_.was_woken_by(tap->wake_fd())) tap->look();
+        }
         last_iteration_ = kNever;
     }
     set_sleeping(false);
@@ -150,7 +153,6 @@ void Worker::sleep(Instant now) {
 void Worker::set_sleeping(bool sleeping) {
     parts_.status_page.set_sleeping(kIndex, sleeping);
     parts_.uplink.set_sleeping(sleeping);
-    for (const auto& tap : parts_.taps) tap->set_sleeping(sleeping);
 }
 
 Instant Worker::next_deadline(Instant now) const {
