@@ -69,14 +69,16 @@ bool Worker::receive_wire(Instant now) {
     return worked;
 }
 
-/// Interfaces get half of the room that the line has, so that neither TCP nor RDMA starves.
+/// Interfaces get half of the room that the line has, so that neither TCP nor RDMA starves; each is first in turn.
 bool Worker::receive_taps(Instant now) {
-    const std::size_t room = std::min((room_on_wire() + 1) / 2, burst_.size());
-    if (room == 0) return false;
     bool worked = false;
+    first_tap_ = (first_tap_ + 1) % taps_.size();
     for (std::size_t i = 0; i < taps_.size(); ++i) {
-        const std::size_t count = taps_[i]->receive(now, std::span(burst_).first(room));
-        for (std::size_t p = 0; p < count; ++p) bridge_.from_tap(i, burst_[p]);
+        const std::size_t room = std::min((room_on_wire() + 1) / 2, burst_.size());
+        if (room == 0) break;
+        const std::size_t tap = (first_tap_ + i) % taps_.size();
+        const std::size_t count = taps_[tap]->receive(now, std::span(burst_).first(room));
+        for (std::size_t p = 0; p < count; ++p) bridge_.from_tap(tap, burst_[p]);
         worked |= count != 0;
     }
     return worked;

@@ -37,7 +37,7 @@ struct WorkerParts {
     std::uint64_t queue_limit_bytes = 0;  ///< of what waits for one port
     std::vector<std::unique_ptr<TapPort>>& taps;
     std::vector<std::string> tap_names;
-    std::vector<BridgeEndpoint> endpoints;  ///< one for each TAP
+    std::vector<BridgeEndpoint> endpoints;  ///< one for each TAP, at least one
     std::uint32_t mtu = 0;
     PacketPool& pool;
     Engine& engine;
@@ -108,6 +108,7 @@ private:
     std::vector<Device*> devices_;
     WorkerSleeper sleeper_;
     std::array<Packet*, kBurst> burst_{};
+    std::size_t first_tap_ = 0;
     Instant now_;             ///< of this iteration
     Instant last_iteration_;  ///< kNever after a sleep: that gap was meant
     Instant next_link_look_;
