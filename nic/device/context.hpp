@@ -56,7 +56,8 @@ private:
     std::vector<QueuePair*> slots_;  ///< by doorbell bit
     std::vector<std::uint32_t> free_slots_;
     std::array<std::uint64_t, VROCE_MAX_QP_SLOTS / 64 / 64> rung_{};  ///< leaves of this round not yet looked at
-    Instant copies_wait_since_ = kNever;                              ///< for a copy, while none ends
+    bool closing_ = false;
+    Instant copies_wait_since_ = kNever;  ///< for a copy, while none ends
 };
 
 }  // namespace vroce::nic

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstdint>
 
 namespace vroce::nic {
 
@@ -36,15 +37,31 @@ Context* Device::open_context(ContextResources resources) {
 }
 
 void Device::close_context(Context* context, RetiredMappings* retired) {
-    // Of all at once: one by one would look through the copies of all queue pairs for each of them.
-    if (Copier* copier = context->copier()) copier->cancel_all();
-    context->qps_.for_each([&](std::uint32_t, Context::Qp& qp) { remove_qp(*context, qp); });
-    context->mrs_.for_each([&](std::uint32_t, const Context::Mr& mr) { remove_mr(mr.key, retired); });
+    while (!close_some(context, SIZE_MAX, retired)) {
+    }
+}
+
+bool Device::close_some(Context* context, std::size_t objects, RetiredMappings* retired) {
+    if (!context->closing_) {
+        context->closing_ = true;
+        copying_.erase(std::remove(copying_.begin(), copying_.end(), context), copying_.end());
+        // Of all at once: one by one would look through the copies of all queue pairs for each of them.
+        if (Copier* copier = context->copier()) copier->cancel_all();
+    }
+    for (; objects != 0; --objects) {
+        if (const auto qp = context->qps_.take_any())
+            remove_qp(*context, *qp);
+        else if (const auto mr = context->mrs_.take_any())
+            remove_mr(mr->key, retired);
+        else
+            break;
+    }
+    if (objects == 0) return false;
     context->pds_.for_each([&](std::uint32_t, const Context::Pd& pd) { free_pds_.push_back(pd.id); });
     cqs_ -= context->cqs_.size();
     pds_ -= context->pds_.size();
-    copying_.erase(std::remove(copying_.begin(), copying_.end(), context), copying_.end());
     std::erase_if(contexts_, [context](const auto& owned) { return owned.get() == context; });
+    return true;
 }
 
 // ---- protection domains and memory regions -------------------------------------------------------------------------

@@ -60,6 +60,9 @@ public:
     /// Frees all that the context had, in any state. Afterwards nothing of its rings is touched, and of its memory only
     /// by a copy that the copier has begun. Without `retired`, mappings are unmapped here.
     void close_context(Context* context, RetiredMappings* retired = nullptr);
+    /// The same in steps of at most `objects`, so that a full device does not hold the worker up (10 ms when it has all
+    /// that the limits allow): true when the context is gone. Nothing else may be asked of it after the first step.
+    [[nodiscard]] bool close_some(Context* context, std::size_t objects, RetiredMappings* retired = nullptr);
 
     int alloc_pd(Context& context, std::uint32_t& handle);
     int dealloc_pd(Context& context, std::uint32_t handle);  ///< EBUSY while something uses it

@@ -24,6 +24,7 @@ bool Device::scan_doorbells(Instant now) {
 }
 
 bool Device::scan_context(Context& context, Instant now) {
+    if (context.closing_) return false;
     // A round is finished before the next begins, so that no leaf starves behind one that is rung all the time.
     const auto is_zero = [](std::uint64_t word) { return word == 0; };
     if (std::all_of(context.rung_.begin(), context.rung_.end(), is_zero)) {

@@ -40,6 +40,14 @@ public:
         --size_;
         return std::move(slots_[index].object);
     }
+    /// Takes some object out, nullptr when there is none: for the end of the whole table, after which old handles mean
+    /// nothing.
+    std::unique_ptr<T> take_any() {
+        while (!slots_.empty() && slots_.back().object == nullptr) slots_.pop_back();
+        if (slots_.empty()) return nullptr;
+        --size_;
+        return std::move(slots_.back().object);
+    }
     template <typename F>
     void for_each(F&& visit) const {
         for (std::uint32_t index = 0; index < slots_.size(); ++index)

@@ -92,37 +92,6 @@ TEST(CompletionQueueAlone, WithoutAChannelNobodyIsTold) {
     EXPECT_TRUE(events.comp.empty());
 }
 
-/// The application's side of the arming protocol: arm, fence, look once more, and only then wait.
-void consume_with_events(CqMemory& memory, std::uint32_t total, const std::atomic<std::uint32_t>& events,
-                         std::atomic<bool>& lost) {
-    std::uint32_t seen = 0;
-    std::uint32_t events_taken = 0;
-    const auto drain = [&] {
-        const std::uint32_t slots = static_cast<std::uint32_t>(memory.entries.size());
-        while (std::atomic_ref(memory.entries[seen % slots].phase).load(std::memory_order_acquire) ==
-               seen / slots + 1) {
-            ++seen;
-            std::atomic_ref(memory.control.consumer).store(seen, std::memory_order_release);
-        }
-    };
-    while (seen < total) {
-        std::atomic_ref(memory.control.armed).store(VROCE_ARM_NEXT);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        const std::uint32_t before = seen;
-        drain();
-        if (seen != before) continue;  // something was there: arm anew, as a program does
-        // Nothing was there when the queue was armed: whatever comes must bring an event.
-        for (std::uint64_t patience = 0; events.load() == events_taken; ++patience) {
-            std::this_thread::yield();
-            if (patience < 100'000'000) continue;
-            lost = true;
-            return;
-        }
-        events_taken = events.load();
-        drain();
-    }
-}
-
 class CountingEvents final : public EventSink {
 public:
     void comp_event(std::uint32_t, std::uint64_t) override { comp.fetch_add(1); }
@@ -131,28 +100,60 @@ public:
     std::atomic<std::uint32_t> async{0};
 };
 
-TEST(CompletionQueueAlone, ArmingAndCompletingAtTheSameTimeLosesNoEvent) {
-    constexpr std::uint32_t kTotal = 100'000;
-    CqMemory memory(64);
-    CountingEvents events;
-    DeviceCounters counters;
-    CompletionQueue cq(memory.ring(), 1, 1, events, counters);
-    std::atomic<bool> lost{false};
-    std::thread consumer([&] { consume_with_events(memory, kTotal, events.comp, lost); });
-    for (std::uint32_t sent = 0; sent < kTotal && !lost;) {
-        const std::uint32_t consumed = std::atomic_ref(memory.control.consumer).load(std::memory_order_acquire);
-        if (sent - consumed == memory.entries.size()) {
-            std::this_thread::yield();
-            continue;
+/// In each round an application arms, fences and looks, while the NIC completes: one of them must see the other.
+class ArmRace {
+public:
+    static constexpr std::uint32_t kRounds = 200'000;
+
+    void complete_each_round() {
+        for (std::uint32_t round = 1; round <= kRounds; ++round) {
+            await(arming_, round);
+            pushed_ok_ = cq_.push(success(round), 1, 1, 0) && pushed_ok_;
+            completed_.store(round);
         }
-        ASSERT_TRUE(cq.push(success(sent), 1, 1, 0));
-        ++sent;
-        if (sent % 7 == 0) std::this_thread::yield();  // let it fall asleep between any two
     }
-    consumer.join();
-    EXPECT_FALSE(lost) << "a completion came after the queue was armed, and no event";
-    EXPECT_EQ(cq.comp_events(), events.comp.load());
-    EXPECT_EQ(events.async.load(), 0u);
+    void arm_each_round() {
+        const std::uint32_t slots = static_cast<std::uint32_t>(memory_.entries.size());
+        for (std::uint32_t seen = 0; seen < kRounds; ++seen) {
+            const std::uint32_t told = events_.comp.load();
+            arming_.store(seen + 1);
+            std::atomic_ref(memory_.control.armed).store(VROCE_ARM_NEXT, std::memory_order_relaxed);
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            const std::uint32_t phase =
+                std::atomic_ref(memory_.entries[seen % slots].phase).load(std::memory_order_acquire);
+            await(completed_, seen + 1);
+            const bool looked_in_time = phase == seen / slots + 1;
+            if (!looked_in_time && events_.comp.load() == told) ++lost;
+            std::atomic_ref(memory_.control.consumer).store(seen + 1, std::memory_order_release);
+        }
+    }
+    [[nodiscard]] bool pushed_ok() const { return pushed_ok_; }
+    [[nodiscard]] std::uint32_t told() const { return events_.comp.load(); }
+    [[nodiscard]] std::uint32_t counted() const { return cq_.comp_events(); }
+    std::uint32_t lost = 0;
+
+private:
+    static void await(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+        for (std::uint32_t spins = 1; word.load() < value; ++spins)
+            if (spins % 1'024 == 0) std::this_thread::yield();
+    }
+    CqMemory memory_{64};
+    CountingEvents events_;
+    DeviceCounters counters_;
+    CompletionQueue cq_{memory_.ring(), 1, 1, events_, counters_};
+    std::atomic<std::uint32_t> arming_{0};
+    std::atomic<std::uint32_t> completed_{0};
+    bool pushed_ok_ = true;
+};
+
+TEST(CompletionQueueAlone, ArmingAndCompletingAtTheSameTimeLosesNoEvent) {
+    ArmRace race;
+    std::thread nic([&] { race.complete_each_round(); });
+    race.arm_each_round();
+    nic.join();
+    EXPECT_EQ(race.lost, 0u) << "a completion that was not seen when the queue was armed, and no event about it";
+    EXPECT_TRUE(race.pushed_ok());
+    EXPECT_EQ(race.told(), race.counted());
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 #include "nic/device/device.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 
 #include "common/base/random.hpp"
 #include "common/packet/slab_pool.hpp"
@@ -145,6 +147,133 @@ TEST_F(DeviceTest, ADeadApplicationLeavesNothing) {
     EXPECT_EQ(device.qp_count(), 0u);
     EXPECT_EQ(device.mr_count(), 0u);
     EXPECT_EQ(device.context_count(), 0u);
+}
+
+TEST_F(DeviceTest, EachLimitHoldsAndRefusesCleanly) {
+    Context& context = *open();
+    const std::uint32_t pd = make_pd(context);
+    const std::uint32_t cq = make_cq(context);
+    std::uint32_t handle = 0;
+    for (std::uint32_t i = 1; i < Limits::kPds; ++i) ASSERT_EQ(device.alloc_pd(context, handle), 0);
+    EXPECT_EQ(device.alloc_pd(context, handle), ENOMEM);
+    const auto create_cq = [&] {
+        return device.create_cq(context, cq_memory.ring(), CompletionQueue::kNoChannel, 1, handle);
+    };
+    for (std::uint32_t i = 1; i < Limits::kCqs; ++i) ASSERT_EQ(create_cq(), 0);
+    EXPECT_EQ(create_cq(), ENOMEM);
+    const auto reg_mr = [&] {
+        MrRequest request;
+        request.pd = pd;
+        request.length = 1;
+        std::uint32_t key = 0;
+        return device.reg_mr(context, std::move(request), handle, key);
+    };
+    for (std::uint32_t i = 0; i < Limits::kMrs; ++i) ASSERT_EQ(reg_mr(), 0);
+    EXPECT_EQ(reg_mr(), ENOMEM);
+    for (std::uint32_t i = 0; i < Limits::kQps; ++i) ASSERT_EQ(make_qp(context, pd, cq, handle), 0);
+    std::uint32_t one_more = 0;
+    EXPECT_EQ(make_qp(context, pd, cq, one_more), ENOMEM);
+    Context& other = *open();
+    EXPECT_EQ(device.alloc_pd(other, one_more), ENOMEM) << "a limit of the device, not of a context";
+    EXPECT_EQ(device.counters()[DeviceCounter::RefusedFull], 5u);
+    std::uint32_t async = 0;
+    ASSERT_EQ(device.destroy_qp(context, handle, async), 0);
+    EXPECT_EQ(make_qp(context, pd, cq, handle), 0) << "and what was given back is there again";
+}
+
+TEST_F(DeviceTest, ALargeContextGoesInSteps) {
+    Context* context = open();
+    const std::uint32_t pd = make_pd(*context);
+    const std::uint32_t cq = make_cq(*context);
+    std::uint32_t handle = 0;
+    for (int i = 0; i < 100; ++i) ASSERT_EQ(make_qp(*context, pd, cq, handle), 0);
+    ASSERT_EQ(device.destroy_qp(*context, handle, handle), 0);
+    for (int i = 0; i < 50; ++i) {
+        MrRequest request;
+        request.pd = pd;
+        std::uint32_t key = 0;
+        ASSERT_EQ(device.reg_mr(*context, std::move(request), handle, key), 0);
+    }
+    doorbells.summary[0] = 1;
+    doorbells.leaf[0] = ~std::uint64_t{0};
+    int steps = 1;
+    for (; !device.close_some(context, 40); ++steps) {
+        EXPECT_EQ(device.qp_count() + device.mr_count(), 149u - 40u * static_cast<unsigned>(steps));
+        EXPECT_FALSE(device.scan_doorbells(Instant{})) << "what is being closed is not served";
+    }
+    EXPECT_EQ(steps, 4);
+    EXPECT_EQ(device.context_count(), 0u);
+    EXPECT_EQ(device.qp_count() + device.mr_count(), 0u);
+    std::uint32_t again = 0;
+    EXPECT_EQ(device.alloc_pd(*open(), again), 0);
+}
+
+TEST_F(DeviceTest, DomainNumbersAreUsedAgainOnlyWhenNothingRefersToThem) {
+    Context& mine = *open();
+    Context& theirs = *open();
+    const std::uint32_t held = make_pd(mine);
+    MrRequest request;
+    request.pd = held;
+    request.length = 1;
+    std::uint32_t handle = 0;
+    std::uint32_t key = 0;
+    ASSERT_EQ(device.reg_mr(mine, std::move(request), handle, key), 0);
+    for (int i = 0; i < 1'000; ++i) {
+        const std::uint32_t pd = make_pd(theirs);
+        MrRequest other;
+        other.pd = pd;
+        other.length = 1;
+        std::uint32_t mr = 0;
+        ASSERT_EQ(device.reg_mr(theirs, std::move(other), mr, key), 0);
+        device.for_each_mr([&, seen = std::set<PdId>()](const MemoryRegion& region) mutable {
+            EXPECT_TRUE(seen.insert(region.pd).second) << "two domains of one number";
+        });
+        ASSERT_EQ(device.dereg_mr(theirs, mr), 0);
+        ASSERT_EQ(device.dealloc_pd(theirs, pd), 0);
+    }
+}
+
+TEST_F(DeviceTest, MappingsThatGoAreGivenToWhoeverHasTheTime) {
+    const int fd = memfd_create("shared", MFD_CLOEXEC);
+    ASSERT_EQ(ftruncate(fd, 8'192), 0);
+    Context* context = open();
+    const std::uint32_t pd = make_pd(*context);
+    const auto reg_mapped = [&] {
+        MrRequest request;
+        request.pd = pd;
+        request.length = 8'192;
+        request.mapping = MappedMemory::map(fd, 0, 8'192, false);
+        std::uint32_t handle = 0;
+        std::uint32_t key = 0;
+        EXPECT_EQ(device.reg_mr(*context, std::move(request), handle, key), 0);
+        return handle;
+    };
+    RetiredMappings retired;
+    ASSERT_EQ(device.dereg_mr(*context, reg_mapped(), &retired), 0);
+    EXPECT_EQ(retired.size(), 1u);
+    static_cast<void>(reg_mapped());
+    static_cast<void>(reg_mapped());
+    device.close_context(context, &retired);
+    EXPECT_EQ(retired.size(), 3u);
+    close(fd);
+}
+
+TEST_F(DeviceTest, RefusalsAreCountedByReason) {
+    Context& context = *open();
+    std::uint32_t handle = 0;
+    std::uint32_t key = 0;
+    const std::uint32_t pd = make_pd(context);
+    static_cast<void>(device.dealloc_pd(context, 0xFFFF'FFFF));
+    static_cast<void>(device.dereg_mr(context, 5));
+    MrRequest wrong;
+    wrong.pd = pd;
+    wrong.access = kAccessRemoteWrite;
+    static_cast<void>(device.reg_mr(context, std::move(wrong), handle, key));
+    ASSERT_EQ(make_qp(context, pd, make_cq(context), handle), 0);
+    static_cast<void>(device.dealloc_pd(context, pd));
+    EXPECT_EQ(device.counters()[DeviceCounter::RefusedHandle], 2u);
+    EXPECT_EQ(device.counters()[DeviceCounter::RefusedArgument], 1u);
+    EXPECT_EQ(device.counters()[DeviceCounter::RefusedBusy], 1u);
 }
 
 TEST_F(DeviceTest, BitsOfNoQueuePairAreIgnored) {

@@ -1,6 +1,8 @@
 // Memory that does not answer: the session that it belongs to ends in error, and nothing of the NIC's stays with it.
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "tests/unit/nic_device/host.hpp"
 
@@ -28,20 +30,23 @@ private:
 
 class GatedMemory final : public AddressSpace {
 public:
-    explicit GatedMemory(Gate& gate) : gate_(gate) {}
+    GatedMemory(Gate& gate, std::atomic<int>& calls) : gate_(gate), calls_(calls) {}
     CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
                     CopyTag tag) override {
+        ++calls_;
         gate_.pass();
         return memory_.read(from, to, tag);
     }
     CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
                      CopyTag tag) override {
+        ++calls_;
         gate_.pass();
         return memory_.write(to, from, tail_bytes, tag);
     }
 
 private:
     Gate& gate_;
+    std::atomic<int>& calls_;
     PeerMemory memory_{getpid()};
 };
 
@@ -75,9 +80,21 @@ protected:
         a.device.collect_copies(a.now);
     }
 
+    std::size_t transmit_all() {
+        std::array<Packet*, 32> burst{};
+        const std::size_t count = a.engine.transmit(a.now, burst);
+        for (std::size_t i = 0; i < count; ++i) a.pool.free(burst[i]);
+        return count;
+    }
+    void let_all_end() {
+        gate.open();
+        while (!a.copier->idle()) a.device.collect_copies(a.now);
+    }
+
     Gate gate;
+    std::atomic<int> calls{0};  ///< copies that reached the application's memory
     std::array<std::uint8_t, 4'096> source{};
-    Host a{1, [this] { return std::make_unique<GatedMemory>(gate); }};
+    Host a{1, [this] { return std::make_unique<GatedMemory>(gate, calls); }};
     std::uint32_t key = 0;
     std::unique_ptr<TestQp> qp;
     std::unique_ptr<TestQp> bystander;
@@ -113,8 +130,7 @@ TEST_F(StuckCopies, EndInErrorAfterTheLimitAndNotBefore) {
 
 TEST_F(StuckCopies, SlowIsNotStuck) {
     post_write(*qp);
-    gate.open();
-    while (!a.copier->idle()) a.device.collect_copies(a.now);
+    let_all_end();
     a.now += seconds(10);
     a.device.collect_copies(a.now);
     EXPECT_EQ(a.state(*qp), QpState::Rts);
@@ -127,8 +143,7 @@ TEST_F(StuckCopies, DestructionLeavesNoPacketBehind) {
     std::uint32_t events = 0;
     ASSERT_EQ(a.device.destroy_qp(*a.context, qp->handle, events), 0);
     EXPECT_EQ(a.pool.in_use(), 0u);
-    gate.open();
-    while (!a.copier->idle()) a.device.collect_copies(a.now);
+    let_all_end();
     EXPECT_EQ(a.pool.in_use(), 0u);
 }
 
@@ -153,6 +168,30 @@ TEST_F(StuckCopies, ResetLeavesNoPacketBehindAndTheQueuePairGoesOn) {
     }
     EXPECT_EQ(count, 1u);
     a.pool.free(burst[0]);
+}
+
+TEST_F(StuckCopies, WhatIsFlushedIsTheApplicationsAgain) {
+    post_write(*qp);
+    while (calls == 0) std::this_thread::yield();
+    post_write(*bystander);
+    ASSERT_EQ(a.modify(*bystander, QpState::Err), 0);
+    EXPECT_EQ(a.poll().size(), 1u) << "flushed";
+    let_all_end();
+    EXPECT_EQ(calls, 1) << "its copy had not begun, and never does";
+}
+
+TEST_F(StuckCopies, ADeregisteredRegionIsNotTouchedByCopiesThatHadNotBegun) {
+    post_write(*qp);
+    while (calls == 0) std::this_thread::yield();
+    const std::uint64_t mark = a.copier->mark();
+    post_write(*bystander);
+    ASSERT_EQ(a.device.dereg_mr(*a.context, a.last_mr), 0);
+    EXPECT_FALSE(a.copier->passed(mark)) << "one had";
+    let_all_end();
+    EXPECT_TRUE(a.copier->passed(mark));
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(transmit_all(), 4u) << "of the write whose copy had begun";
+    EXPECT_EQ(a.state(*bystander), QpState::Err);
 }
 
 TEST_F(StuckCopies, AClosedContextLeavesNoPacketBehind) {
