@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace vroce::provider::test {
 namespace {
@@ -208,6 +209,8 @@ bool FakeNic::reg_mr(const vroce_reg_mr& request, int fd) {
 bool FakeNic::create_channel() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    // A real NIC is another process: its descriptors take no number from the application.
+    for (int& end : ends) close(std::exchange(end, fcntl(end, F_DUPFD_CLOEXEC, 500)));
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     vroce_create_channel_reply reply{};
     reply.handle = next_handle_++;
