@@ -1,5 +1,6 @@
 #include "common/dpdk/worker_sleeper.hpp"
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -13,6 +14,10 @@ namespace vroce {
 namespace {
 /// A deadline closer than a sleep and wake-up costs is polled for.
 constexpr Duration kShortestSleep = microseconds(2);
+/// Who takes the core for so long does not give it back by itself. Beside such a program a sleeper is better off: the
+/// kernel lets one that wakes go first, and lets one that offers go last.
+constexpr Duration kLongTaken = microseconds(300);
+constexpr Duration kCrowdedTime = milliseconds(10);
 }  // namespace
 
 WorkerSleeper::WorkerSleeper(PollMode mode, Duration empty_poll_limit)
@@ -34,8 +39,17 @@ void WorkerSleeper::remove(int fd) {
 }
 
 bool WorkerSleeper::should_sleep(Instant now, bool worked) {
-    if (worked) last_work_ = now;
-    return mode_ == PollMode::Adaptive && now - last_work_ >= empty_poll_limit_;
+    if (mode_ == PollMode::Busy) return false;
+    if (offered_ != kNever && now - offered_ >= kLongTaken) crowded_until_ = now + kCrowdedTime;
+    offered_ = kNever;
+    if (worked) {
+        last_work_ = now;
+        return false;
+    }
+    if (now < crowded_until_ || now - last_work_ >= empty_poll_limit_) return true;
+    offered_ = now;
+    sched_yield();
+    return false;
 }
 
 void WorkerSleeper::sleep(Instant now, Instant deadline) {

@@ -1,5 +1,7 @@
-// When and how a worker sleeps (design D6): it polls while there is work, sleeps after a few microseconds of empty
-// polls on a descriptor set with its next deadline, and is woken by doorbells.
+// When and how a worker waits for work (design D6). While there is work it polls. When there is none it offers its core
+// to others and polls again when it has it back; after a while of that it sleeps on a descriptor set, with its next
+// deadline, and is woken by doorbells. Offering costs a microsecond, where a sleep and a wake-up on another core cost
+// tens of them on a virtual machine, and the one who wakes pays most of it.
 #pragma once
 
 #include <sys/epoll.h>
@@ -16,7 +18,7 @@ enum class PollMode : std::uint8_t { Adaptive, Busy };
 
 class WorkerSleeper {
 public:
-    explicit WorkerSleeper(PollMode mode, Duration empty_poll_limit = microseconds(5));
+    explicit WorkerSleeper(PollMode mode, Duration empty_poll_limit = microseconds(50));
     ~WorkerSleeper();
     WorkerSleeper(const WorkerSleeper&) = delete;
     WorkerSleeper& operator=(const WorkerSleeper&) = delete;
@@ -26,7 +28,8 @@ public:
     void remove(int fd);
 
     /// Once per iteration: true when the worker has found nothing for long enough and should prepare to sleep (tell its
-    /// peers, poll once more, then call sleep).
+    /// peers, poll once more, then call sleep). When it found nothing and it is too early for that, the core was
+    /// offered to others before this returns.
     [[nodiscard]] bool should_sleep(Instant now, bool worked);
     /// Sleeps until a descriptor is readable or until the deadline (kNever: for ever, `now` or earlier: not at all).
     void sleep(Instant now, Instant deadline);
@@ -40,6 +43,8 @@ private:
     PollMode mode_;
     Duration empty_poll_limit_;
     Instant last_work_{};
+    Instant offered_ = kNever;  ///< the core, in the last iteration; kNever: not then
+    Instant crowded_until_{};
     int epoll_fd_;
     int timer_slack_set_ = 0;
     std::uint64_t sleeps_ = 0;
