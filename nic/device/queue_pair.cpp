@@ -151,23 +151,23 @@ bool QueuePair::remote_segment(std::uint32_t rkey, std::uint64_t va, std::uint64
     return true;
 }
 
-CopyResult QueuePair::read(const Segments& segments, std::span<const std::span<std::uint8_t>> slices) {
+CopyResult QueuePair::read(const Segments& segments, RoomSlices slices) {
     return segments.read(around_.memory, slices, {qpn, CopyDirection::Send}, around_.counters);
 }
 
-CopyResult QueuePair::write(const Segments& segments, std::span<const std::uint8_t> bytes, bool last) {
-    return segments.write(around_.memory, bytes, last, {qpn, CopyDirection::Receive}, around_.counters);
+CopyResult QueuePair::write(const Segments& segments, ByteSlices slices, bool last) {
+    return segments.write(around_.memory, slices, last, {qpn, CopyDirection::Receive}, around_.counters);
 }
 
-CopyResult QueuePair::scatter(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
-                              std::span<const std::uint8_t> bytes, bool last) {
+CopyResult QueuePair::scatter(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset, ByteSlices slices,
+                              bool last) {
     Segments segments;
-    if (!local_segments(sges, count, offset, bytes.size(), kAccessLocalWrite, segments)) return CopyResult::Fault;
-    return write(segments, bytes, last);
+    if (!local_segments(sges, count, offset, total_bytes(slices), kAccessLocalWrite, segments))
+        return CopyResult::Fault;
+    return write(segments, slices, last);
 }
 
-CopyResult QueuePair::gather(const SendWqe& wqe, std::uint64_t offset,
-                             std::span<const std::span<std::uint8_t>> slices) {
+CopyResult QueuePair::gather(const SendWqe& wqe, std::uint64_t offset, RoomSlices slices) {
     if ((wqe.flags & kSendInline) != 0) {
         const std::uint8_t* data = slot_of(shape_.sq, wqe.index) + sizeof(vroce_send_wqe) + offset;
         for (const auto& slice : slices) {
@@ -176,8 +176,7 @@ CopyResult QueuePair::gather(const SendWqe& wqe, std::uint64_t offset,
         }
         return CopyResult::Done;
     }
-    std::uint64_t length = 0;
-    for (const auto& slice : slices) length += slice.size();
+    const std::uint64_t length = total_bytes(slices);
     SgeList sges;
     copy_sges(shape_.sq, wqe.index, sizeof(vroce_send_wqe), wqe.sge_count, sges);
     Segments segments;
@@ -185,36 +184,32 @@ CopyResult QueuePair::gather(const SendWqe& wqe, std::uint64_t offset,
     return read(segments, slices);
 }
 
-CopyResult QueuePair::scatter_read(const SendWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
-                                   bool last) {
+CopyResult QueuePair::scatter_read(const SendWqe& wqe, std::uint64_t offset, ByteSlices slices, bool last) {
     SgeList sges;
     copy_sges(shape_.sq, wqe.index, sizeof(vroce_send_wqe), wqe.sge_count, sges);
-    return scatter(sges.data(), wqe.sge_count, offset, bytes, last);
+    return scatter(sges.data(), wqe.sge_count, offset, slices, last);
 }
 
-CopyResult QueuePair::scatter_recv(const RecvWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
-                                   bool last) {
+CopyResult QueuePair::scatter_recv(const RecvWqe& wqe, std::uint64_t offset, ByteSlices slices, bool last) {
     SgeList sges;
     copy_sges(shape_.rq, wqe.index, sizeof(vroce_recv_wqe), wqe.sge_count, sges);
-    return scatter(sges.data(), wqe.sge_count, offset, bytes, last);
+    return scatter(sges.data(), wqe.sge_count, offset, slices, last);
 }
 
 RemoteAccess QueuePair::check_remote(std::uint32_t rkey, std::uint64_t va, std::uint64_t length, std::uint32_t access) {
     return around_.regions.check(rkey, shape_.pd, va, length, access).verdict;
 }
 
-CopyResult QueuePair::write_remote(std::uint32_t rkey, std::uint64_t va, std::span<const std::uint8_t> bytes,
-                                   bool last) {
-    if (bytes.empty()) return CopyResult::Done;
+CopyResult QueuePair::write_remote(std::uint32_t rkey, std::uint64_t va, ByteSlices slices, bool last) {
+    const std::uint64_t length = total_bytes(slices);
+    if (length == 0) return CopyResult::Done;
     Segments segments;
-    if (!remote_segment(rkey, va, bytes.size(), kAccessRemoteWrite, segments)) return CopyResult::Fault;
-    return write(segments, bytes, last);
+    if (!remote_segment(rkey, va, length, kAccessRemoteWrite, segments)) return CopyResult::Fault;
+    return write(segments, slices, last);
 }
 
-CopyResult QueuePair::read_remote(std::uint32_t rkey, std::uint64_t va,
-                                  std::span<const std::span<std::uint8_t>> slices) {
-    std::uint64_t length = 0;
-    for (const auto& slice : slices) length += slice.size();
+CopyResult QueuePair::read_remote(std::uint32_t rkey, std::uint64_t va, RoomSlices slices) {
+    const std::uint64_t length = total_bytes(slices);
     if (length == 0) return CopyResult::Done;
     Segments segments;
     if (!remote_segment(rkey, va, length, kAccessRemoteRead, segments)) return CopyResult::Fault;

@@ -50,19 +50,14 @@ public:
         : shape_(shape), send_cq_(&send_cq), recv_cq_(&recv_cq), around_(around) {}
 
     bool fetch_send(std::uint32_t index, SendWqe& out, bool& valid) override;
-    CopyResult gather(const SendWqe& wqe, std::uint64_t offset,
-                      std::span<const std::span<std::uint8_t>> slices) override;
-    CopyResult scatter_read(const SendWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
-                            bool last) override;
+    CopyResult gather(const SendWqe& wqe, std::uint64_t offset, RoomSlices slices) override;
+    CopyResult scatter_read(const SendWqe& wqe, std::uint64_t offset, ByteSlices slices, bool last) override;
     bool fetch_recv(std::uint32_t index, RecvWqe& out, bool& valid) override;
-    CopyResult scatter_recv(const RecvWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
-                            bool last) override;
+    CopyResult scatter_recv(const RecvWqe& wqe, std::uint64_t offset, ByteSlices slices, bool last) override;
     RemoteAccess check_remote(std::uint32_t rkey, std::uint64_t va, std::uint64_t length,
                               std::uint32_t access) override;
-    CopyResult write_remote(std::uint32_t rkey, std::uint64_t va, std::span<const std::uint8_t> bytes,
-                            bool last) override;
-    CopyResult read_remote(std::uint32_t rkey, std::uint64_t va,
-                           std::span<const std::span<std::uint8_t>> slices) override;
+    CopyResult write_remote(std::uint32_t rkey, std::uint64_t va, ByteSlices slices, bool last) override;
+    CopyResult read_remote(std::uint32_t rkey, std::uint64_t va, RoomSlices slices) override;
     bool complete(const Completion& completion) override;
     void async_event(AsyncEventType type) override;
     void state_changed(QpState state) override;
@@ -82,9 +77,9 @@ private:
     [[nodiscard]] bool remote_segment(std::uint32_t rkey, std::uint64_t va, std::uint64_t length, std::uint32_t access,
                                       Segments& out);
     [[nodiscard]] CopyResult scatter(const vroce_sge* sges, std::uint32_t count, std::uint64_t offset,
-                                     std::span<const std::uint8_t> bytes, bool last);
-    [[nodiscard]] CopyResult read(const Segments& segments, std::span<const std::span<std::uint8_t>> slices);
-    [[nodiscard]] CopyResult write(const Segments& segments, std::span<const std::uint8_t> bytes, bool last);
+                                     ByteSlices slices, bool last);
+    [[nodiscard]] CopyResult read(const Segments& segments, RoomSlices slices);
+    [[nodiscard]] CopyResult write(const Segments& segments, ByteSlices slices, bool last);
     void refuse(DeviceCounter kind, bool sane);
 
     QpShape shape_;

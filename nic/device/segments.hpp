@@ -23,18 +23,17 @@ public:
         ++mapped_;
         retired_ = retired_ || region.mapping->retired();
     }
-    [[nodiscard]] CopyResult read(AddressSpace& memory, std::span<const std::span<std::uint8_t>> slices, CopyTag tag,
-                                  DeviceCounters& counters) const;
+    [[nodiscard]] CopyResult read(AddressSpace& memory, RoomSlices slices, CopyTag tag, DeviceCounters& counters) const;
     /// `last`: the bytes end a message; its last bytes are written after the rest.
-    [[nodiscard]] CopyResult write(AddressSpace& memory, std::span<const std::uint8_t> bytes, bool last, CopyTag tag,
+    [[nodiscard]] CopyResult write(AddressSpace& memory, ByteSlices slices, bool last, CopyTag tag,
                                    DeviceCounters& counters) const;
 
 private:
     // A message that lies partly in mapped memory goes by system calls as a whole: they reach shared memory too, and
     // one call, which may be Pending, keeps the order of its end.
     [[nodiscard]] bool all_mapped() const { return mapped_ == count_; }
-    [[nodiscard]] bool read_mapped(std::span<const std::span<std::uint8_t>> slices) const;
-    [[nodiscard]] bool write_mapped(std::span<const std::uint8_t> bytes, std::size_t tail) const;
+    [[nodiscard]] bool read_mapped(RoomSlices slices) const;
+    [[nodiscard]] bool write_mapped(ByteSlices slices, std::uint64_t body) const;
     [[nodiscard]] MappedMemory& mapping(std::size_t i) const { return *regions_[i]->mapping; }
     [[nodiscard]] std::uint64_t offset(std::size_t i) const { return pieces_[i].addr - regions_[i]->addr; }
     [[nodiscard]] bool any_retired() const;

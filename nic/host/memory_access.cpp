@@ -11,12 +11,10 @@ namespace {
 class Forward final : public AddressSpace {
 public:
     explicit Forward(AddressSpace& to) : to_(to) {}
-    CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
-                    CopyTag tag) override {
+    CopyResult read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) override {
         return to_.read(from, to, tag);
     }
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                     CopyTag tag) override {
+    CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) override {
         return to_.write(to, from, tail_bytes, tag);
     }
     void cancel(std::uint32_t qpn) override { to_.cancel(qpn); }

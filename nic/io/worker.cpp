@@ -58,11 +58,23 @@ void Worker::run() {
     }
 }
 
+void Worker::to_engine(Packet* packet) {
+    if (for_engine_count_ == for_engine_.size()) feed_engine();
+    for_engine_[for_engine_count_++] = packet;
+}
+
+void Worker::feed_engine() {
+    if (for_engine_count_ == 0) return;
+    parts_.engine.receive(now_, std::span(for_engine_).first(for_engine_count_));
+    for_engine_count_ = 0;
+}
+
 bool Worker::receive_wire(Instant now) {
     bool worked = false;
     for (std::size_t i = 0; i < kWireBursts; ++i) {
         const std::size_t count = uplink_->receive(now, burst_);
         for (std::size_t p = 0; p < count; ++p) bridge_.from_wire(burst_[p]);
+        feed_engine();
         worked |= count != 0;
         if (count < burst_.size()) break;
     }
@@ -79,6 +91,7 @@ bool Worker::receive_taps(Instant now) {
         const std::size_t tap = (first_tap_ + i) % taps_.size();
         const std::size_t count = taps_[tap]->receive(now, std::span(burst_).first(room));
         for (std::size_t p = 0; p < count; ++p) bridge_.from_tap(tap, burst_[p]);
+        feed_engine();
         worked |= count != 0;
     }
     return worked;
@@ -99,6 +112,7 @@ bool Worker::transmit(Instant now) {
         const std::size_t room = std::min(room_on_wire(), burst_.size());
         const std::size_t count = room == 0 ? 0 : parts_.engine.transmit(now, std::span(burst_).first(room));
         for (std::size_t p = 0; p < count; ++p) bridge_.from_engine(burst_[p]);
+        feed_engine();
         worked |= count != 0;
         if (count < room || room == 0) break;
     }

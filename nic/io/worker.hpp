@@ -98,7 +98,9 @@ private:
 
     void to_wire(Packet* packet) override { uplink_->send(packet); }
     void to_tap(std::size_t endpoint, Packet* packet) override { taps_[endpoint]->send(packet); }
-    void to_engine(Packet* packet) override { parts_.engine.receive(now_, packet); }
+    void to_engine(Packet* packet) override;
+    /// What the bridge gave us for the engine, in one go: what comes together lands together.
+    void feed_engine();
 
     WorkerParts parts_;
     TscClock clock_;
@@ -108,6 +110,8 @@ private:
     std::vector<Device*> devices_;
     WorkerSleeper sleeper_;
     std::array<Packet*, kBurst> burst_{};
+    std::array<Packet*, kBurst> for_engine_{};
+    std::size_t for_engine_count_ = 0;
     std::size_t first_tap_ = 0;
     Instant now_;             ///< of this iteration
     Instant last_iteration_;  ///< kNever after a sleep: that gap was meant

@@ -31,12 +31,11 @@ public:
 
     virtual ~AddressSpace() = default;
     /// Copies the pieces, in order, into the slices, in order; both add up to the same number of bytes.
-    [[nodiscard]] virtual CopyResult read(std::span<const RemotePiece> from,
-                                          std::span<const std::span<std::uint8_t>> to, CopyTag tag) = 0;
-    /// Copies the bytes into the pieces, in order. The last `tail_bytes` of them become visible after all others:
-    /// programs poll on the last byte of a message (design D4).
-    [[nodiscard]] virtual CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from,
-                                           std::size_t tail_bytes, CopyTag tag) = 0;
+    [[nodiscard]] virtual CopyResult read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) = 0;
+    /// Copies the slices, in order, into the pieces, in order; both add up to the same number of bytes. The last
+    /// `tail_bytes` of them become visible after all others: programs poll on the last byte of a message (design D4).
+    [[nodiscard]] virtual CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes,
+                                           CopyTag tag) = 0;
     /// The QP goes: a copy that is Pending for it must not touch its slices any more.
     virtual void cancel(std::uint32_t qpn) { static_cast<void>(qpn); }
 };

@@ -27,25 +27,23 @@ Copier::~Copier() {
 
 // ---- worker --------------------------------------------------------------------------------------------------------
 
-CopyResult Copier::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag tag) {
+CopyResult Copier::read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) {
     if (from.size() > kPiecesMax || to.size() > kPiecesMax) return CopyResult::Fault;
-    std::size_t bytes = 0;
-    for (const auto& slice : to) bytes += slice.size();
-    std::unique_ptr<Job> job = make(from, bytes, tag);
+    std::unique_ptr<Job> job = make(from, total_bytes(to), tag);
     job->is_read = true;
     std::copy(to.begin(), to.end(), job->slices.begin());
     job->slice_count = to.size();
     return submit(std::move(job));
 }
 
-CopyResult Copier::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                         CopyTag tag) {
+CopyResult Copier::write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) {
     if (to.size() > kPiecesMax) return CopyResult::Fault;
-    std::unique_ptr<Job> job = make(to, from.size(), tag);
+    std::unique_ptr<Job> job = make(to, total_bytes(from), tag);
     job->is_read = false;
     job->slice_count = 0;
     job->tail_bytes = tail_bytes;
-    std::copy(from.begin(), from.end(), job->data.begin());
+    auto end = job->data.begin();
+    for (const auto& slice : from) end = std::copy(slice.begin(), slice.end(), end);
     return submit(std::move(job));
 }
 
@@ -185,9 +183,10 @@ void Copier::perform(Job& job) {
     Job::State expected = Job::State::Queued;
     if (job.state.compare_exchange_strong(expected, Job::State::Running)) {
         const std::span<const RemotePiece> pieces(job.pieces.data(), job.piece_count);
-        const std::span<std::uint8_t> data(job.data.data(), job.bytes);
-        const CopyResult result = job.is_read ? memory_->read(pieces, {&data, 1}, job.tag)
-                                              : memory_->write(pieces, data, job.tail_bytes, job.tag);
+        const std::span<std::uint8_t> room(job.data.data(), job.bytes);
+        const std::span<const std::uint8_t> bytes = room;
+        const CopyResult result = job.is_read ? memory_->read(pieces, {&room, 1}, job.tag)
+                                              : memory_->write(pieces, {&bytes, 1}, job.tail_bytes, job.tag);
         job.ok = result == CopyResult::Done;
     }
     finished_.fetch_add(1);

@@ -29,10 +29,8 @@ public:
     Copier(const Copier&) = delete;
     Copier& operator=(const Copier&) = delete;
 
-    CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
-                    CopyTag tag) override;
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                     CopyTag tag) override;
+    CopyResult read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) override;
+    CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) override;
 
     /// The QP goes: its copies are never told of and touch no slice; those not begun do not touch the application.
     void cancel(std::uint32_t qpn) override;

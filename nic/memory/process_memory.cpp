@@ -14,10 +14,17 @@ bool fits(std::size_t pieces, std::size_t slices) {
 
 using IoVecs = std::array<iovec, AddressSpace::kPiecesMax>;
 
-std::size_t to_iovecs(std::span<const std::span<std::uint8_t>> slices, IoVecs& out) {
+std::size_t to_iovecs(RoomSlices slices, IoVecs& out) {
     std::size_t count = 0;
     for (const auto& slice : slices)
         if (!slice.empty()) out[count++] = {slice.data(), slice.size()};
+    return count;
+}
+
+std::size_t to_iovecs(ByteSlices slices, IoVecs& out) {
+    std::size_t count = 0;
+    for (const auto& slice : slices)  // only read, which struct iovec can't say
+        if (!slice.empty()) out[count++] = {const_cast<std::uint8_t*>(slice.data()), slice.size()};
     return count;
 }
 
@@ -35,11 +42,17 @@ std::uint64_t total(const IoVecs& vecs, std::size_t count) {
     return sum;
 }
 
-/// What of `slices` stands between `from` and `from + length`, for a pread of one piece into several slices.
-std::size_t cut(const IoVecs& vecs, std::size_t count, std::uint64_t from, std::uint64_t length, IoVecs& out) {
+std::uint64_t total(std::span<const RemotePiece> pieces) {
+    std::uint64_t sum = 0;
+    for (const RemotePiece& piece : pieces) sum += piece.length;
+    return sum;
+}
+
+/// What of the slices stands between `from` and `from + length`.
+std::size_t cut(std::span<const iovec> vecs, std::uint64_t from, std::uint64_t length, IoVecs& out) {
     std::size_t found = 0;
     std::uint64_t begin = 0;
-    for (std::size_t i = 0; i < count && begin < from + length; ++i) {
+    for (std::size_t i = 0; i < vecs.size() && begin < from + length; ++i) {
         const std::uint64_t end = begin + vecs[i].iov_len;
         const std::uint64_t lo = begin > from ? begin : from;
         const std::uint64_t hi = end < from + length ? end : from + length;
@@ -63,19 +76,25 @@ std::size_t cut(std::span<const RemotePiece> pieces, std::uint64_t from, std::ui
     return found;
 }
 
-/// Calls `put(pieces, bytes)` for all but the tail, then for the tail.
+/// Calls `put(pieces, vecs)` for all but the tail, then for the tail.
 template <typename Put>
-CopyResult write_in_order(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                          Put&& put) {
-    if (!fits(to.size(), 1) || tail_bytes > from.size()) return CopyResult::Fault;
-    const std::size_t body = from.size() - tail_bytes;
-    std::array<RemotePiece, AddressSpace::kPiecesMax> pieces;
-    std::size_t count = cut(to, 0, body, pieces.data());
-    if (count != 0 && !put(std::span<const RemotePiece>(pieces.data(), count), from.data())) return CopyResult::Fault;
-    count = cut(to, body, from.size(), pieces.data());
-    if (count != 0 && !put(std::span<const RemotePiece>(pieces.data(), count), from.data() + body))
-        return CopyResult::Fault;
-    return CopyResult::Done;
+CopyResult write_in_order(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, Put&& put) {
+    if (!fits(to.size(), from.size())) return CopyResult::Fault;
+    IoVecs all;
+    const std::size_t count = to_iovecs(from, all);
+    const std::uint64_t bytes = total(all, count);
+    if (tail_bytes > bytes || total(to) != bytes) return CopyResult::Fault;
+    const auto put_range = [&](std::uint64_t begin, std::uint64_t end) {
+        if (begin == end) return true;
+        std::array<RemotePiece, AddressSpace::kPiecesMax> pieces;
+        IoVecs vecs;
+        const std::size_t piece_count = cut(to, begin, end, pieces.data());
+        const std::size_t vec_count = cut({all.data(), count}, begin, end - begin, vecs);
+        return put(std::span<const RemotePiece>(pieces.data(), piece_count),
+                   std::span<const iovec>(vecs.data(), vec_count));
+    };
+    const std::uint64_t body = bytes - tail_bytes;
+    return put_range(0, body) && put_range(body, bytes) ? CopyResult::Done : CopyResult::Fault;
 }
 
 /// An address is a file offset of /proc/self/mem, which is signed.
@@ -84,43 +103,47 @@ bool in_file_range(const RemotePiece& piece) {
     return piece.addr < kTop && piece.length < kTop - piece.addr;
 }
 
+/// Calls `copy(vecs, count, file offset)` for each piece with what of the vecs belongs to it.
+template <typename Copy>
+bool for_each_piece(std::span<const RemotePiece> pieces, std::span<const iovec> vecs, Copy&& copy) {
+    IoVecs part;
+    std::uint64_t done = 0;
+    for (const RemotePiece& piece : pieces) {
+        if (piece.length == 0) continue;
+        if (!in_file_range(piece)) return false;
+        const std::size_t parts = cut(vecs, done, piece.length, part);
+        const ssize_t copied = copy(part.data(), static_cast<int>(parts), static_cast<off_t>(piece.addr));
+        if (copied != static_cast<ssize_t>(piece.length)) return false;
+        done += piece.length;
+    }
+    return true;
+}
+
 }  // namespace
 
 HandedMemory::~HandedMemory() {
     close(fd_);
 }
 
-CopyResult HandedMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
+CopyResult HandedMemory::read(std::span<const RemotePiece> from, RoomSlices to, CopyTag) {
     if (!fits(from.size(), to.size())) return CopyResult::Fault;
     IoVecs local;
-    IoVecs part;
     const std::size_t count = to_iovecs(to, local);
-    std::uint64_t done = 0;
-    for (const RemotePiece& piece : from) {
-        if (piece.length == 0) continue;
-        if (!in_file_range(piece)) return CopyResult::Fault;
-        const std::size_t parts = cut(local, count, done, piece.length, part);
-        const ssize_t got = preadv(fd_, part.data(), static_cast<int>(parts), static_cast<off_t>(piece.addr));
-        if (got != static_cast<ssize_t>(piece.length)) return CopyResult::Fault;
-        done += piece.length;
-    }
-    return CopyResult::Done;
-}
-
-CopyResult HandedMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from,
-                               std::size_t tail_bytes, CopyTag) {
-    return write_in_order(to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, const std::uint8_t* bytes) {
-        for (const RemotePiece& piece : pieces) {
-            if (!in_file_range(piece)) return false;
-            const ssize_t put = pwrite(fd_, bytes, piece.length, static_cast<off_t>(piece.addr));
-            if (put != static_cast<ssize_t>(piece.length)) return false;
-            bytes += piece.length;
-        }
-        return true;
+    const bool read = for_each_piece(from, {local.data(), count}, [this](const iovec* part, int parts, off_t at) {
+        return preadv(fd_, part, parts, at);
     });
+    return read ? CopyResult::Done : CopyResult::Fault;
 }
 
-CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to, CopyTag) {
+CopyResult HandedMemory::write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag) {
+    return write_in_order(
+        to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, std::span<const iovec> vecs) {
+            return for_each_piece(
+                pieces, vecs, [this](const iovec* part, int parts, off_t at) { return pwritev(fd_, part, parts, at); });
+        });
+}
+
+CopyResult PeerMemory::read(std::span<const RemotePiece> from, RoomSlices to, CopyTag) {
     if (!fits(from.size(), to.size()) || !forgo_access_by_privilege()) return CopyResult::Fault;
     IoVecs local;
     IoVecs remote;
@@ -132,15 +155,15 @@ CopyResult PeerMemory::read(std::span<const RemotePiece> from, std::span<const s
     return got == static_cast<ssize_t>(total(local, locals)) ? CopyResult::Done : CopyResult::Fault;
 }
 
-CopyResult PeerMemory::write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from,
-                             std::size_t tail_bytes, CopyTag) {
+CopyResult PeerMemory::write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag) {
     if (!forgo_access_by_privilege()) return CopyResult::Fault;
-    return write_in_order(to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, const std::uint8_t* bytes) {
-        IoVecs remote;
-        const std::size_t remotes = to_iovecs(pieces, remote);
-        const iovec local{const_cast<std::uint8_t*>(bytes), total(remote, remotes)};
-        return process_vm_writev(pid_, &local, 1, remote.data(), remotes, 0) == static_cast<ssize_t>(local.iov_len);
-    });
+    return write_in_order(
+        to, from, tail_bytes, [this](std::span<const RemotePiece> pieces, std::span<const iovec> vecs) {
+            IoVecs remote{};
+            const std::size_t remotes = to_iovecs(pieces, remote);
+            const ssize_t put = process_vm_writev(pid_, vecs.data(), vecs.size(), remote.data(), remotes, 0);
+            return put == static_cast<ssize_t>(total(remote, remotes));
+        });
 }
 
 }  // namespace vroce::nic

@@ -17,10 +17,8 @@ public:
     HandedMemory(const HandedMemory&) = delete;
     HandedMemory& operator=(const HandedMemory&) = delete;
 
-    CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
-                    CopyTag tag) override;
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                     CopyTag tag) override;
+    CopyResult read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) override;
+    CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) override;
     [[nodiscard]] int fd() const { return fd_; }
 
 private:
@@ -32,10 +30,8 @@ private:
 class PeerMemory final : public AddressSpace {
 public:
     explicit PeerMemory(pid_t pid) : pid_(pid) {}
-    CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
-                    CopyTag tag) override;
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                     CopyTag tag) override;
+    CopyResult read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) override;
+    CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) override;
 
 private:
     pid_t pid_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "nic/transport/qp_context.hpp"
 #include "nic/transport/qp_table.hpp"
@@ -37,6 +38,10 @@ struct Engine::State {
     Scheduler scheduler;
     QpTable table;  // after the scheduler, whose lists its members leave when they go
     std::map<std::uint32_t, std::unique_ptr<Qp>> retired;  ///< destroyed, but a copy still uses packets of theirs
+    Qp* gathering = nullptr;  ///< in receive() only: the one that has gathered payload and not landed it
+
+    void receive(Instant now, Packet* packet);
+    void land(Instant now);
 
     /// Nobody to give it to: the reason, counted.
     void drop(EngineCounter reason, Packet* packet) {
@@ -74,26 +79,39 @@ QpStatus Engine::query_qp(std::uint32_t qpn) const {
     return qp == nullptr ? QpStatus{} : qp->status();
 }
 
-void Engine::receive(Instant now, Packet* packet) {
-    State& state = *state_;
-    EngineCounters& counters = state.core.counters;
+void Engine::receive(Instant now, std::span<Packet* const> packets) {
+    for (Packet* packet : packets) state_->receive(now, packet);
+    state_->land(now);
+}
+
+void Engine::State::receive(Instant now, Packet* packet) {
+    EngineCounters& counters = core.counters;
     counters.add(EngineCounter::RxPackets);
     counters.add(EngineCounter::RxBytes, packet->length);
     RoceFrame frame;
     if (packet->meta.l3_offset == 0) packet->meta.l3_offset = static_cast<std::uint16_t>(locate_l3(packet->bytes()));
     const std::size_t l3 = std::min<std::size_t>(packet->meta.l3_offset, packet->length);
     FrameVerdict verdict = parse_envelope(packet->bytes().subspan(l3), frame);
-    if (verdict != FrameVerdict::Ok) return state.drop(drop_reason(verdict), packet);
-    if (!icrc_ok(frame)) return state.drop(EngineCounter::RxDropIcrc, packet);
-    if (frame.bth.version != 0) return state.drop(EngineCounter::RxDropTransportVersion, packet);
+    if (verdict != FrameVerdict::Ok) return drop(drop_reason(verdict), packet);
+    if (!icrc_ok(frame)) return drop(EngineCounter::RxDropIcrc, packet);
+    if (frame.bth.version != 0) return drop(EngineCounter::RxDropTransportVersion, packet);
     verdict = parse_transport(frame);
-    if (verdict != FrameVerdict::Ok) return state.drop(drop_reason(verdict), packet);
-    if (frame.op->has(kOpCnp)) return state.drop(EngineCounter::RxCnp, packet);
-    if (frame.op->transport != Transport::Rc) return state.drop(EngineCounter::RxDropOpcode, packet);
-    Qp* qp = state.table.find(frame.bth.destination_qpn);
-    if (qp == nullptr) return state.drop(EngineCounter::RxDropNoQp, packet);
-    if (!qp->receive(now, packet, frame)) release(packet);
-    state.scheduler.update(*qp);
+    if (verdict != FrameVerdict::Ok) return drop(drop_reason(verdict), packet);
+    if (frame.op->has(kOpCnp)) return drop(EngineCounter::RxCnp, packet);
+    if (frame.op->transport != Transport::Rc) return drop(EngineCounter::RxDropOpcode, packet);
+    Qp* qp = table.find(frame.bth.destination_qpn);
+    if (qp == nullptr) return drop(EngineCounter::RxDropNoQp, packet);
+    if (qp != gathering) land(now);
+    qp->receive(now, packet, frame);
+    gathering = qp->has_gathered() ? qp : nullptr;
+    scheduler.update(*qp);
+}
+
+void Engine::State::land(Instant now) {
+    Qp* qp = std::exchange(gathering, nullptr);
+    if (qp == nullptr) return;
+    qp->land(now);
+    scheduler.update(*qp);
 }
 
 void Engine::doorbell(Instant now, std::uint32_t qpn) {

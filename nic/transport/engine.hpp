@@ -15,7 +15,7 @@
 namespace vroce::nic {
 
 struct EngineConfig {
-    std::uint64_t qp_window_bytes = 256 * 1024;     ///< request bytes in flight per QP (design D11f)
+    std::uint64_t qp_window_bytes = 1024 * 1024;    ///< request bytes in flight per QP (design D11f)
     std::uint64_t port_window_bytes = 1024 * 1024;  ///< and of all QPs together
     std::uint32_t quantum_packets = 16;             ///< a QP's turn in the round robin
     std::uint64_t seed = 1;                         ///< QP numbers
@@ -54,8 +54,10 @@ public:
     void modify_qp(Instant now, std::uint32_t qpn, QpState to, const QpAttributes& attributes);
     [[nodiscard]] QpStatus query_qp(std::uint32_t qpn) const;
 
-    /// A RoCE v2 frame from its Ethernet header on (FCS stripped), IP header at meta.l3_offset. Takes ownership.
-    void receive(Instant now, Packet* packet);
+    /// RoCE v2 frames in the order they came, each from its Ethernet header on (FCS stripped), IP header at
+    /// meta.l3_offset. Takes ownership. What they bring has landed, or is being copied elsewhere, when this returns;
+    /// the more of them come in one call, the fewer copies it takes.
+    void receive(Instant now, std::span<Packet* const> packets);
     /// New send work requests were posted to this QP (in Err: they are flushed; also call it for posted receives in
     /// Err).
     void doorbell(Instant now, std::uint32_t qpn);

@@ -1,14 +1,16 @@
-// Frames of one queue pair that wait because the payload of an earlier one is still being landed. Order is kept; the
-// room is bounded, and what does not fit is dropped as if the network had lost it (counted).
+// Frames that a queue pair keeps: those whose payload is being landed, and those that wait behind them. Order is kept;
+// the room is bounded, and what does not fit is dropped as if the network had lost it (counted).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "nic/transport/packet_queue.hpp"
 
 namespace vroce::nic {
 
-/// Packets that wait in all inboxes of an engine: a few stuck applications must not hold the whole pool.
+/// Packets that are kept in all inboxes of an engine, but for the first of each: a few stuck applications must not hold
+/// the whole pool.
 struct WaitingRoom {
     std::size_t used = 0;
     std::size_t most = 0;
@@ -20,9 +22,16 @@ public:
 
     explicit Inbox(WaitingRoom& room) : room_(room) {}
 
-    /// A copy from `packet` is going on: it must not be released, and no other frame may be looked at.
-    void park(Packet* packet) { parked_ = packet; }
-    [[nodiscard]] bool holds() const { return parked_ != nullptr; }
+    /// Keeps a frame whose payload is to be landed.
+    void park(Packet* packet) {
+        if (!parked_.empty()) ++room_.used;
+        parked_.push(packet);
+    }
+    /// The first frame always has a place.
+    [[nodiscard]] bool may_park_another() const { return room_.used < room_.most; }
+    /// The copy of what is parked goes on elsewhere: no other frame may be looked at.
+    void copy_begins() { copying_ = true; }
+    [[nodiscard]] bool copying() const { return copying_; }
     /// False when it is full.
     [[nodiscard]] bool wait(Packet* packet) {
         if (waiting_.size() >= kMostWaiting || room_.used >= room_.most) return false;
@@ -30,31 +39,33 @@ public:
         waiting_.push(packet);
         return true;
     }
-    /// The queue pair has no use for any of it; the parked frame stays until its copy ends. True when there is one.
+    /// The queue pair has no use for any of it; parked frames stay until their copy ends. True when there is one.
     bool abandon() {
         release_waiting();
-        abandoned_ = holds();
+        if (!copying_) release_parked();
+        abandoned_ = copying_;
         return abandoned_;
     }
     /// At the end of everything, when no copy goes on any more.
     void release_all() {
         release_waiting();
-        if (parked_ != nullptr) release(parked_);
-        parked_ = nullptr;
+        release_parked();
     }
-    struct Ended {
-        Packet* packet;  ///< the caller's now; nullptr when nothing was parked
-        bool abandoned;
-    };
+    /// Their payload has landed, or never will.
+    void release_parked() {
+        if (!parked_.empty()) room_.used -= parked_.size() - 1;
+        parked_.release_all();
+    }
+    enum class Ended : std::uint8_t { Nothing, Wanted, Abandoned };
     Ended copy_ended() {
-        const Ended ended{parked_, abandoned_};
-        parked_ = nullptr;
-        abandoned_ = false;
+        if (!copying_) return Ended::Nothing;
+        const Ended ended = abandoned_ ? Ended::Abandoned : Ended::Wanted;
+        copying_ = abandoned_ = false;
         return ended;
     }
     /// Next frame to look at, or nullptr; none while a copy goes on.
     [[nodiscard]] Packet* next() {
-        if (holds() || waiting_.empty()) return nullptr;
+        if (copying_ || waiting_.empty()) return nullptr;
         --room_.used;
         return waiting_.pop();
     }
@@ -66,7 +77,8 @@ private:
     }
 
     WaitingRoom& room_;
-    Packet* parked_ = nullptr;
+    PacketQueue parked_;
+    bool copying_ = false;
     bool abandoned_ = false;
     PacketQueue waiting_;
 };

@@ -74,11 +74,16 @@ void Qp::reset() {
 bool Qp::retire() {
     replies_.reset();
     requester_.abandon_batch();
-    if (inbox_.abandon()) context_.count(EngineCounter::CopiesAbandoned);
+    abandon_landing();
     retry_.disarm();
     context_.fault = false;
     context_.state = QpState::Reset;
     return copying();
+}
+
+void Qp::abandon_landing() {
+    if (inbox_.abandon()) context_.count(EngineCounter::CopiesAbandoned);
+    context_.gathered = {};
 }
 
 bool Qp::accept(const RoceFrame& frame) {
@@ -114,34 +119,62 @@ bool Qp::accept(const RoceFrame& frame) {
     return true;
 }
 
-bool Qp::receive(Instant now, Packet* packet, const RoceFrame& frame) {
-    if (!accept(frame)) return false;
+void Qp::receive(Instant now, Packet* packet, const RoceFrame& frame) {
+    if (inbox_.copying()) return wait(packet);
+    take(now, packet, frame);
+    settle();
+}
+
+void Qp::take(Instant now, Packet* packet, const RoceFrame& frame) {
+    if (!accept(frame)) return release(packet);
     if (context_.state == QpState::Rtr && !communication_established_) {
         communication_established_ = true;
         context_.env.async_event(AsyncEventType::CommEst);
     }
-    if (inbox_.holds()) {
-        if (inbox_.wait(packet)) return true;
-        context_.count(EngineCounter::RxDropBacklogFull);
-        return false;
+    Taken taken = handle(now, frame);
+    if (taken == Taken::LandFirst) {
+        land(now);
+        if (inbox_.copying()) return wait(packet);
+        if (!accept(frame)) return release(packet);
+        taken = handle(now, frame);
     }
-    const bool finished = handle(now, frame);
-    if (!finished) inbox_.park(packet);
-    settle();
-    return !finished;
+    context_.count(frame.op->has(kOpResponse) ? EngineCounter::RxResponses : EngineCounter::RxRequests);
+    if (taken == Taken::Done) return release(packet);
+    inbox_.park(packet);
+    if (taken == Taken::Complete || context_.core.landing.full() || !inbox_.may_park_another()) land(now);
 }
 
-bool Qp::handle(Instant now, const RoceFrame& frame) {
-    bool pending;
-    if (frame.op->has(kOpResponse)) {
-        context_.count(EngineCounter::RxResponses);
-        pending = responses_.on_response(now, frame) == ResponseHandler::Handled::CopyPending;
-    } else {
-        context_.count(EngineCounter::RxRequests);
-        pending = responder_.on_request(frame) == Responder::Handled::CopyPending;
+Taken Qp::handle(Instant now, const RoceFrame& frame) {
+    const bool response = frame.op->has(kOpResponse);
+    if (has_gathered() && response != context_.gathered.responses) return Taken::LandFirst;
+    return response ? responses_.on_response(now, frame) : responder_.on_request(frame);
+}
+
+void Qp::wait(Packet* packet) {
+    if (inbox_.wait(packet)) return;
+    context_.count(EngineCounter::RxDropBacklogFull);
+    release(packet);
+}
+
+void Qp::land(Instant now) {
+    if (!has_gathered()) return;
+    const CopyResult copy = context_.gathered.responses ? responses_.land() : responder_.land();
+    context_.core.landing.clear();
+    if (copy == CopyResult::Pending) {
+        context_.count(EngineCounter::CopiesPending);
+        return inbox_.copy_begins();
     }
-    if (pending) context_.count(EngineCounter::CopiesPending);
-    return !pending;
+    landed(now, copy == CopyResult::Done);
+}
+
+void Qp::landed(Instant now, bool ok) {
+    if (context_.gathered.responses)
+        responses_.landed(now, ok);
+    else
+        responder_.landed(ok);
+    context_.gathered = {};
+    inbox_.release_parked();
+    settle();
 }
 
 void Qp::doorbell(Instant now) {
@@ -176,38 +209,33 @@ void Qp::send_copied(bool ok) {
 }
 
 void Qp::receive_copied(Instant now, bool ok) {
-    const Inbox::Ended ended = inbox_.copy_ended();
-    if (ended.packet == nullptr) return;
-    if (!ended.abandoned) {
-        RoceFrame frame;
-        // It was parsed before it was parked, so it parses now.
-        static_cast<void>(parse_envelope(ended.packet->bytes().subspan(ended.packet->meta.l3_offset), frame));
-        static_cast<void>(parse_transport(frame));
-        if (frame.op->has(kOpResponse))
-            responses_.read_copied(now, ok);
-        else
-            responder_.copied(frame, ok);
+    switch (inbox_.copy_ended()) {
+        case Inbox::Ended::Nothing:
+            return;
+        case Inbox::Ended::Abandoned:
+            inbox_.release_parked();
+            break;
+        case Inbox::Ended::Wanted:
+            landed(now, ok);
+            break;
     }
-    release(ended.packet);
-    settle();
     drain_inbox(now);
 }
 
 void Qp::drain_inbox(Instant now) {
     while (Packet* packet = inbox_.next()) {
         RoceFrame frame;
+        // It was parsed before it had to wait, so it parses now.
         static_cast<void>(parse_envelope(packet->bytes().subspan(packet->meta.l3_offset), frame));
         static_cast<void>(parse_transport(frame));
-        if (accept(frame) && !handle(now, frame))
-            inbox_.park(packet);
-        else
-            release(packet);
+        take(now, packet, frame);
         settle();
     }
+    land(now);
 }
 
 void Qp::on_deadline(Instant now) {
-    responses_.on_deadline(now, inbox_.holds());
+    responses_.on_deadline(now, inbox_.copying());
     settle();
 }
 
@@ -250,7 +278,7 @@ void Qp::enter_error() {
     context_.count(EngineCounter::QpErrors);
     retry_.disarm();
     requester_.abandon_batch();
-    if (inbox_.abandon()) context_.count(EngineCounter::CopiesAbandoned);
+    abandon_landing();
     queue_.flush();
     responder_.flush();
     context_.fault = false;

@@ -24,8 +24,11 @@ public:
     void modify(Instant now, QpState to, const QpAttributes& attributes);
     [[nodiscard]] QpStatus status() const;
 
-    /// A frame for this queue pair with a good ICRC. True when it was kept; else the caller releases it.
-    [[nodiscard]] bool receive(Instant now, Packet* packet, const RoceFrame& frame);
+    /// A frame for this queue pair with a good ICRC, to release or to keep. After the last one of a burst, and before
+    /// another queue pair's turn, land() is due.
+    void receive(Instant now, Packet* packet, const RoceFrame& frame);
+    [[nodiscard]] bool has_gathered() const { return context_.gathered.frames != 0 && !inbox_.copying(); }
+    void land(Instant now);
     void doorbell(Instant now);
     void copy_done(Instant now, CopyDirection direction, bool ok);
     void on_deadline(Instant now);
@@ -40,7 +43,7 @@ public:
     /// Before destruction: forgets all work. True while a copy still uses packets of ours; then the object must live
     /// until copy_done() has brought it to false.
     [[nodiscard]] bool retire();
-    [[nodiscard]] bool copying() const { return batch_.copying() || inbox_.holds(); }
+    [[nodiscard]] bool copying() const { return batch_.copying() || inbox_.copying(); }
     [[nodiscard]] std::uint32_t number() const { return context_.qpn; }
 
     // The engine's bookkeeping.
@@ -55,8 +58,11 @@ private:
     void enter_error();
     void reset();
     bool accept(const RoceFrame& frame);
-    /// False when the frame must be kept for a copy.
-    bool handle(Instant now, const RoceFrame& frame);
+    void take(Instant now, Packet* packet, const RoceFrame& frame);
+    Taken handle(Instant now, const RoceFrame& frame);
+    void wait(Packet* packet);
+    void landed(Instant now, bool ok);
+    void abandon_landing();
     void drain_inbox(Instant now);
     void receive_copied(Instant now, bool ok);
     void send_copied(bool ok);

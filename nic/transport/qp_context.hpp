@@ -7,6 +7,7 @@
 #include "nic/transport/engine.hpp"
 #include "nic/transport/engine_counters.hpp"
 #include "nic/transport/inbox.hpp"
+#include "nic/transport/landing.hpp"
 #include "nic/transport/port_window.hpp"
 #include "nic/transport/read_job.hpp"
 #include "nic/transport/send_item.hpp"
@@ -26,6 +27,7 @@ struct EngineCore {
     EngineCounters counters;
     PortWindow port_window;
     WaitingRoom waiting_room;
+    Landing landing;
     Slab<SendItem> send_items;
     Slab<ReadJob> read_jobs;
 };
@@ -40,6 +42,7 @@ struct QpContext {
     QpLimits limits;
     QpState state = QpState::Reset;
     bool fault = false;  ///< a part found a reason for Err; Qp::settle() goes there when the part has returned
+    Gathered gathered;
     QpAttributes attributes;
     FrameTemplate frames;
 
@@ -54,6 +57,13 @@ struct QpContext {
         constexpr std::uint64_t kMostHeaders = Bth::kBytes + Reth::kBytes + ImmDt::kBytes + kIcrcBytes;
         const std::uint64_t payload = (std::min<std::uint64_t>(message_bytes, mtu()) + 3) / 4 * 4;
         return frames.transport_offset() + kMostHeaders + payload <= core.pool.max_frame_bytes();
+    }
+    /// Puts a frame's payload to what is already gathered.
+    void gather(std::span<const std::uint8_t> payload, bool response) {
+        core.landing.add(payload);
+        ++gathered.frames;
+        gathered.bytes += static_cast<std::uint32_t>(payload.size());
+        gathered.responses = response;
     }
     void count(EngineCounter counter, std::uint64_t n = 1) { core.counters.add(counter, n); }
     /// The only way to the completion queues: a full one is fatal to the queue pair (IBTA 10.10.3.2 class G).

@@ -27,22 +27,25 @@ void Responder::start(Psn psn) {
     silenced_ = false;
 }
 
-Responder::Handled Responder::on_request(const RoceFrame& frame) {
+Taken Responder::on_request(const RoceFrame& frame) {
+    const bool gathering = qp_.gathered.frames != 0;
     const std::int32_t ahead = distance(expected_, frame.bth.psn);
+    const Verdict verdict = ahead == 0 ? check(frame) : Verdict::Execute;
+    // Whatever is no plain continuation speaks of a state in which all before it is done.
+    if (gathering && (ahead != 0 || verdict != Verdict::Execute)) return Taken::LandFirst;
     if (ahead > 0) {
         on_gap();
-        return Handled::Done;
+        return Taken::Done;
     }
     if (ahead < 0) {
         on_duplicate(frame);
-        return Handled::Done;
+        return Taken::Done;
     }
     silenced_ = false;
     replies_.withdraw_nak();
-    const Verdict verdict = check(frame);
     if (verdict == Verdict::Execute) return execute(frame);
     refuse(verdict);
-    return Handled::Done;
+    return Taken::Done;
 }
 
 /// One NAK for a gap, then silence until the missing packet comes (IBTA C9-113 ff.).
@@ -135,10 +138,10 @@ void Responder::refuse(Verdict verdict) {
     if (row.fatal) qp_.fault = true;
 }
 
-Responder::Handled Responder::execute(const RoceFrame& frame) {
+Taken Responder::execute(const RoceFrame& frame) {
     if (frame.op->has(kOpReadRequest)) {
         accept_read(frame);
-        return Handled::Done;
+        return Taken::Done;
     }
     if (frame.op->has(kHasReth)) {
         const Reth reth = frame.reth();
@@ -146,41 +149,53 @@ Responder::Handled Responder::execute(const RoceFrame& frame) {
     } else if (frame.op->has(kOpFirst | kOpOnly)) {
         assembly_ = {.message = Message::Send};
     }
-    const CopyResult copy = land(frame);
-    if (copy == CopyResult::Pending) return Handled::CopyPending;
-    copied(frame, copy == CopyResult::Done);
-    return Handled::Done;
+    return gather(frame);
 }
 
-CopyResult Responder::land(const RoceFrame& frame) {
-    if (frame.payload.empty()) return CopyResult::Done;
-    const bool last = frame.op->has(kOpLast | kOpOnly);
-    if (assembly_.message == Message::Send)
-        return qp_.env.scatter_recv(receive_, assembly_.received, frame.payload, last);
-    return qp_.env.write_remote(assembly_.rkey, assembly_.va + assembly_.received, frame.payload, last);
-}
-
-void Responder::copied(const RoceFrame& frame, bool ok) {
-    if (!ok) return refuse(assembly_.message == Message::Send ? Verdict::ReceiveFault : Verdict::RemoteFault);
+Taken Responder::gather(const RoceFrame& frame) {
+    qp_.gather(frame.payload, false);
     assembly_.received += frame.payload.size();
-    last_executed_ = expected_;
     expected_ += 1;
-    const bool ends = frame.op->has(kOpLast | kOpOnly);
-    if (ends) finish_message(frame);
-    if (qp_.fault) return;  // the completion queue is full: the message is not acknowledged
-    if (ends || frame.bth.ack_request) replies_.acknowledge(last_executed_, msn_);
+    const bool imm = frame.op->has(kHasImm);
+    closing_ = {.ends_message = frame.op->has(kOpLast | kOpOnly),
+                .ack_request = frame.bth.ack_request,
+                .with_imm = imm,
+                .solicited = frame.bth.solicited,
+                .imm = imm ? frame.imm().raw : 0};
+    return closing_.ends_message || closing_.ack_request ? Taken::Complete : Taken::Gathered;
 }
 
-void Responder::finish_message(const RoceFrame& frame) {
+CopyResult Responder::land() {
+    const auto slices = qp_.core.landing.slices();
+    const std::uint64_t offset = assembly_.received - qp_.gathered.bytes;
+    if (qp_.gathered.bytes == 0) return CopyResult::Done;
+    if (assembly_.message == Message::Send)
+        return qp_.env.scatter_recv(receive_, offset, slices, closing_.ends_message);
+    return qp_.env.write_remote(assembly_.rkey, assembly_.va + offset, slices, closing_.ends_message);
+}
+
+/// A failure is the first frame's: which one it was, the requester does not need to know, since all belong to one WQE.
+void Responder::landed(bool ok) {
+    if (!ok) {
+        expected_ = expected_ - qp_.gathered.frames;
+        assembly_.received -= qp_.gathered.bytes;
+        return refuse(assembly_.message == Message::Send ? Verdict::ReceiveFault : Verdict::RemoteFault);
+    }
+    last_executed_ = expected_ - 1;
+    if (closing_.ends_message) finish_message();
+    if (qp_.fault) return;  // the completion queue is full: the message is not acknowledged
+    if (closing_.ends_message || closing_.ack_request) replies_.acknowledge(last_executed_, msn_);
+}
+
+void Responder::finish_message() {
     msn_ = (msn_ + 1) & kMask24;
     const bool write = assembly_.message == Message::Write;
-    const bool imm = frame.op->has(kHasImm);
-    if (!write || imm)
+    if (!write || closing_.with_imm)
         complete_receive({.byte_len = static_cast<std::uint32_t>(assembly_.received),
-                          .imm = imm ? frame.imm().raw : 0,
+                          .imm = closing_.imm,
                           .opcode = write ? WcOpcode::RecvRdmaWithImm : WcOpcode::Recv,
-                          .with_imm = imm,
-                          .solicited = frame.bth.solicited});
+                          .with_imm = closing_.with_imm,
+                          .solicited = closing_.solicited});
     assembly_ = {};
 }
 

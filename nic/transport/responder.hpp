@@ -18,10 +18,10 @@ public:
     void reset();
     void start(Psn psn);
 
-    enum class Handled : std::uint8_t { Done, CopyPending };
-    /// CopyPending: payload is being landed; the caller keeps the frame until it calls copied() with it.
-    Handled on_request(const RoceFrame& frame);
-    void copied(const RoceFrame& frame, bool ok);
+    [[nodiscard]] Taken on_request(const RoceFrame& frame);
+    /// Copies what was gathered to where it belongs; landed() must be called when that has ended.
+    [[nodiscard]] CopyResult land();
+    void landed(bool ok);
     /// Completes the receive in use and all posted ones as flushed.
     void flush();
 
@@ -36,18 +36,28 @@ private:
     Verdict check_remote(const Reth& reth, std::uint32_t access);
     Verdict take_receive();
     void refuse(Verdict verdict);
-    Handled execute(const RoceFrame& frame);
-    CopyResult land(const RoceFrame& frame);
+    Taken execute(const RoceFrame& frame);
+    Taken gather(const RoceFrame& frame);
     void accept_read(const RoceFrame& frame);
-    void finish_message(const RoceFrame& frame);
+    void finish_message();
     void complete_receive(const Completion& completion);
+
+    /// What the last frame of those gathered asks for.
+    struct Closing {
+        bool ends_message = false;
+        bool ack_request = false;
+        bool with_imm = false;
+        bool solicited = false;
+        std::uint32_t imm = 0;
+    };
 
     QpContext& qp_;
     ReplySender& replies_;
-    Psn expected_;
+    Psn expected_;       ///< behind what is gathered
     Psn last_executed_;  ///< the SEND or WRITE packet that an acknowledgement of a duplicate names (C9-105)
     std::uint32_t msn_ = 0;
-    Assembly assembly_;
+    Assembly assembly_;  ///< with what is gathered
+    Closing closing_;
     RecvWqe receive_;
     std::uint32_t receive_index_ = 0;
     bool has_receive_ = false;  ///< receive_ is taken from the ring and not completed

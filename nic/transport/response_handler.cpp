@@ -21,16 +21,21 @@ WcStatus remote_error(std::uint8_t syndrome) {
 
 }  // namespace
 
-ResponseHandler::Handled ResponseHandler::on_response(Instant now, const RoceFrame& frame) {
+Taken ResponseHandler::on_response(Instant now, const RoceFrame& frame) {
     const Psn psn = frame.bth.psn;
+    // What is gathered begins at the oldest PSN that is out.
+    if (qp_.gathered.frames != 0) {
+        const bool follows = frame.op->has(kOpReadResponse) && psn == queue_.una() + qp_.gathered.frames;
+        return follows && read_response_matches(frame) ? gather(frame) : Taken::LandFirst;
+    }
     if (steps(queue_.una(), psn) >= steps(queue_.una(), queue_.highest())) {
         const bool old = distance(queue_.una(), psn) < 0;
         qp_.count(old ? EngineCounter::RxDropStaleResponse : EngineCounter::RxDropGhostAck);
-        return Handled::Done;
+        return Taken::Done;
     }
     if (frame.op->has(kOpReadResponse)) return on_read_response(now, frame);
     on_acknowledge(now, frame);
-    return Handled::Done;
+    return Taken::Done;
 }
 
 void ResponseHandler::on_acknowledge(Instant now, const RoceFrame& frame) {
@@ -105,43 +110,56 @@ void ResponseHandler::on_fatal_nak(Instant now, Psn psn, std::uint8_t syndrome) 
     if (!qp_.fault) queue_.fail_oldest(remote_error(syndrome), VendorError::RemoteNak);
 }
 
-ResponseHandler::Handled ResponseHandler::on_read_response(Instant now, const RoceFrame& frame) {
+Taken ResponseHandler::on_read_response(Instant now, const RoceFrame& frame) {
     const Psn psn = frame.bth.psn;
     if (!advance(now, psn)) {
         implied_nak(psn);
-        return Handled::Done;
+        return Taken::Done;
     }
-    if (qp_.fault) return Handled::Done;
-    const SendItem& item = *queue_.oldest();
-    const std::uint32_t index = item.received;
-    const std::uint32_t part = queue_.read_part(item);
-    // FIRST and MIDDLE are alike to us, since a retry begins anywhere; where a part ends is fixed.
-    const bool ends_part = index + 1 == item.packets || (index + 1) % part == 0;
-    const bool matches = item.is_read() && item.error == WcStatus::Success &&
-                         ends_part == frame.op->has(kOpLast | kOpOnly) &&
-                         frame.payload.size() == payload_bytes(item.wqe.length, qp_.mtu(), index);
-    if (!matches) {
-        qp_.count(EngineCounter::BadResponses);
-        queue_.fail_oldest(WcStatus::BadRespErr, VendorError::ResponseMismatch);
-        return Handled::Done;
-    }
-    CopyResult copy = CopyResult::Done;
-    if (!frame.payload.empty())
-        copy =
-            qp_.env.scatter_read(item.wqe, std::uint64_t{index} * qp_.mtu(), frame.payload, index + 1 == item.packets);
-    if (copy == CopyResult::Pending) return Handled::CopyPending;
-    read_copied(now, copy == CopyResult::Done);
-    return Handled::Done;
+    if (qp_.fault) return Taken::Done;
+    if (read_response_matches(frame)) return gather(frame);
+    qp_.count(EngineCounter::BadResponses);
+    queue_.fail_oldest(WcStatus::BadRespErr, VendorError::ResponseMismatch);
+    return Taken::Done;
 }
 
-void ResponseHandler::read_copied(Instant now, bool ok) {
+/// Whether it is what the oldest request waits for. FIRST and MIDDLE are alike to us, since a retry begins anywhere;
+/// where a part ends is fixed.
+bool ResponseHandler::read_response_matches(const RoceFrame& frame) const {
+    const SendItem& item = *queue_.oldest();
+    const std::uint32_t index = item.received + qp_.gathered.frames;
+    const std::uint32_t part = queue_.read_part(item);
+    const bool ends_part = index + 1 == item.packets || (index + 1) % part == 0;
+    return item.is_read() && item.error == WcStatus::Success && index < item.packets &&
+           ends_part == frame.op->has(kOpLast | kOpOnly) &&
+           frame.payload.size() == payload_bytes(item.wqe.length, qp_.mtu(), index);
+}
+
+Taken ResponseHandler::gather(const RoceFrame& frame) {
+    qp_.gather(frame.payload, true);
+    return gathered_all() ? Taken::Complete : Taken::Gathered;
+}
+
+bool ResponseHandler::gathered_all() const {
+    const SendItem& item = *queue_.oldest();
+    return item.received + qp_.gathered.frames == item.packets;
+}
+
+CopyResult ResponseHandler::land() {
+    if (qp_.gathered.bytes == 0) return CopyResult::Done;
+    const SendItem& item = *queue_.oldest();
+    const std::uint64_t offset = std::uint64_t{item.received} * qp_.mtu();
+    return qp_.env.scatter_read(item.wqe, offset, qp_.core.landing.slices(), gathered_all());
+}
+
+void ResponseHandler::landed(Instant now, bool ok) {
     if (!ok) {
         qp_.count(EngineCounter::LocalFaults);
         queue_.fail_oldest(WcStatus::LocProtErr, VendorError::ScatterFault);
         return;
     }
     const Psn sending = queue_.next();
-    queue_.read_landed(now);
+    queue_.read_landed(now, qp_.gathered.frames);
     if (queue_.next() != sending) requester_.abandon_batch();
     progressed(now);
 }

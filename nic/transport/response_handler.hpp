@@ -14,17 +14,20 @@ public:
     ResponseHandler(QpContext& qp, Requester& requester, SendQueue& queue, RetryState& retry)
         : qp_(qp), requester_(requester), queue_(queue), retry_(retry) {}
 
-    enum class Handled : std::uint8_t { Done, CopyPending };
-    /// CopyPending: READ data is being landed; the caller keeps the frame until read_copied().
-    Handled on_response(Instant now, const RoceFrame& frame);
-    void read_copied(Instant now, bool ok);
+    [[nodiscard]] Taken on_response(Instant now, const RoceFrame& frame);
+    /// Copies the READ data that was gathered to where it belongs; landed() must be called when that has ended.
+    [[nodiscard]] CopyResult land();
+    void landed(Instant now, bool ok);
     /// The ACK timeout or the RNR wait is over. `receive_held` says that frames of this queue pair wait for a copy on
     /// our own side.
     void on_deadline(Instant now, bool receive_held);
 
 private:
     void on_acknowledge(Instant now, const RoceFrame& frame);
-    Handled on_read_response(Instant now, const RoceFrame& frame);
+    Taken on_read_response(Instant now, const RoceFrame& frame);
+    [[nodiscard]] bool read_response_matches(const RoceFrame& frame) const;
+    Taken gather(const RoceFrame& frame);
+    [[nodiscard]] bool gathered_all() const;
     void on_rnr(Instant now, Psn psn, std::uint8_t timer_code);
     void on_sequence_nak(Instant now, Psn psn);
     void on_fatal_nak(Instant now, Psn psn, std::uint8_t syndrome);

@@ -113,13 +113,13 @@ bool SendQueue::acknowledge(Instant now, Psn to) {
     return true;
 }
 
-void SendQueue::read_landed(Instant now) {
+void SendQueue::read_landed(Instant now, std::uint32_t count) {
     SendItem& item = *head_;
     reads_outstanding_ -= parts_outstanding(item);
-    ++item.received;
+    item.received += count;
     item.requested = std::max(item.requested, item.received);
     reads_outstanding_ += parts_outstanding(item);
-    advance_una(now, item, item.received - 1, 1);
+    advance_una(now, item, item.received - count, count);
 }
 
 void SendQueue::advance_una(Instant now, const SendItem& item, std::uint32_t at, std::uint32_t count) {

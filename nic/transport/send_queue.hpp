@@ -35,8 +35,8 @@ public:
 
     /// All before `to` is acknowledged, up to the first READ without its data. True when `una` reached `to`.
     bool acknowledge(Instant now, Psn to);
-    /// The oldest item is a READ and its response at `una` has landed.
-    void read_landed(Instant now);
+    /// The oldest item is a READ, and `count` of its responses from `una` on have landed.
+    void read_landed(Instant now, std::uint32_t count);
     /// Go back to `una`: all that was sent and not acknowledged will be sent again.
     void rewind();
 

@@ -133,10 +133,8 @@ void NicBench::iterate() {
     std::array<Packet*, 64> burst{};
     for (int round = 0; round < 8; ++round) {
         const std::size_t count = engine_.transmit(now, burst);
-        for (std::size_t i = 0; i < count; ++i) {
-            burst[i]->meta.l3_offset = 14;
-            engine_.receive(now, burst[i]);
-        }
+        for (std::size_t i = 0; i < count; ++i) burst[i]->meta.l3_offset = 14;
+        engine_.receive(now, std::span(burst).first(count));
         if (count == 0) return;
     }
 }

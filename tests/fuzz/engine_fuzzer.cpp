@@ -55,7 +55,7 @@ void deliver(Engine& engine, SlabPool& pool, Instant now, const std::uint8_t* tr
     std::memcpy(packet->data + front.transport_offset(), transport, bytes);
     if (bytes >= 12) front.seal(packet->data, bytes);
     packet->meta.l3_offset = static_cast<std::uint16_t>(front.l3_offset());
-    engine.receive(now, packet);
+    engine.receive(now, {&packet, 1});
 }
 
 }  // namespace

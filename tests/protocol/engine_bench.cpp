@@ -26,34 +26,31 @@ public:
         valid = true;
         return true;
     }
-    CopyResult gather(const SendWqe&, std::uint64_t offset, std::span<const std::span<std::uint8_t>> slices) override {
+    CopyResult gather(const SendWqe&, std::uint64_t offset, RoomSlices slices) override {
         for (const auto& slice : slices) {
             std::memcpy(slice.data(), memory_.data() + offset, slice.size());
             offset += slice.size();
         }
         return CopyResult::Done;
     }
-    CopyResult scatter_read(const SendWqe&, std::uint64_t offset, std::span<const std::uint8_t> bytes, bool) override {
-        std::memcpy(memory_.data() + offset, bytes.data(), bytes.size());
-        return CopyResult::Done;
+    CopyResult scatter_read(const SendWqe&, std::uint64_t offset, ByteSlices slices, bool) override {
+        return put(slices, offset);
     }
     bool fetch_recv(std::uint32_t index, RecvWqe& out, bool& valid) override {
         out = {.wr_id = index, .length = bytes_, .index = index};
         valid = true;
         return true;
     }
-    CopyResult scatter_recv(const RecvWqe&, std::uint64_t offset, std::span<const std::uint8_t> bytes, bool) override {
-        std::memcpy(memory_.data() + offset, bytes.data(), bytes.size());
-        return CopyResult::Done;
+    CopyResult scatter_recv(const RecvWqe&, std::uint64_t offset, ByteSlices slices, bool) override {
+        return put(slices, offset);
     }
     RemoteAccess check_remote(std::uint32_t, std::uint64_t, std::uint64_t, std::uint32_t) override {
         return RemoteAccess::Ok;
     }
-    CopyResult write_remote(std::uint32_t, std::uint64_t va, std::span<const std::uint8_t> bytes, bool) override {
-        std::memcpy(memory_.data() + va, bytes.data(), bytes.size());
-        return CopyResult::Done;
+    CopyResult write_remote(std::uint32_t, std::uint64_t va, ByteSlices slices, bool) override {
+        return put(slices, va);
     }
-    CopyResult read_remote(std::uint32_t, std::uint64_t va, std::span<const std::span<std::uint8_t>> slices) override {
+    CopyResult read_remote(std::uint32_t, std::uint64_t va, RoomSlices slices) override {
         return gather({}, va, slices);
     }
     bool complete(const Completion&) override {
@@ -66,6 +63,14 @@ public:
     [[nodiscard]] std::uint64_t completed() const { return completed_; }
 
 private:
+    CopyResult put(ByteSlices slices, std::uint64_t offset) {
+        for (const auto& slice : slices) {
+            std::memcpy(memory_.data() + offset, slice.data(), slice.size());
+            offset += slice.size();
+        }
+        return CopyResult::Done;
+    }
+
     WrOpcode opcode_;
     std::vector<std::uint8_t> memory_;
     std::size_t bytes_;
@@ -105,8 +110,8 @@ void measure(const char* name, WrOpcode opcode, std::size_t bytes, std::uint64_t
     Packet* burst[32];
     for (std::int64_t now = 1; a.env.completed() < total; ++now) {
         const Instant instant{now * 1'000};
-        for (std::size_t i = 0, n = a.engine.transmit(instant, burst); i < n; ++i) b.engine.receive(instant, burst[i]);
-        for (std::size_t i = 0, n = b.engine.transmit(instant, burst); i < n; ++i) a.engine.receive(instant, burst[i]);
+        b.engine.receive(instant, std::span(burst).first(a.engine.transmit(instant, burst)));
+        a.engine.receive(instant, std::span(burst).first(b.engine.transmit(instant, burst)));
     }
     const double took = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     std::printf("%-24s %8.2f M messages/s %8.2f GB/s\n", name, static_cast<double>(total) / took / 1e6,

@@ -175,7 +175,7 @@ protected:
         Bth{.opcode = 0x11, .destination_qpn = qpns[qp], .psn = Psn(psn)}.store(packet->data + 42);
         Aeth{0x1F, 0}.store(packet->data + 54);
         frames.seal(packet->data, 16);
-        engine->receive(now, packet);
+        engine->receive(now, {&packet, 1});
     }
 
     SlabPool pool{4'096, 4'400};

@@ -276,7 +276,7 @@ TEST(Responder, AddressesOfThePacketMustBeTheConnections) {
         // seal it again, so that only the address is wrong
         const FrameTemplate frames(address_vector(false, 2, 1));
         frames.seal(packet->data, packet->length - frames.transport_offset() - kIcrcBytes);
-        s.engine.receive(s.now, packet);
+        s.engine.receive(s.now, {&packet, 1});
         s.expect_nothing();
         EXPECT_EQ(s.count(EngineCounter::RxDropGid), 1U);
     }
@@ -286,7 +286,7 @@ TEST(Responder, BadIcrcIsDroppedAndNeverNaked) {
     Script s;
     Packet* packet = s.make({.opcode = Opcode::SendOnly, .psn = 505, .payload = pattern(100)});
     packet->data[packet->length - 20] ^= 1;
-    s.engine.receive(s.now, packet);
+    s.engine.receive(s.now, {&packet, 1});
     s.expect_nothing();
     EXPECT_EQ(s.count(EngineCounter::RxDropIcrc), 1U);
 }
@@ -312,7 +312,7 @@ TEST(Responder, GarbageNeverDoesMoreThanCount) {
         }
         random = random * 1'664'525U + 1'013'904'223U;
         packet->resize(14 + (random >> 8) % (packet->length - 13));
-        s.engine.receive(s.now, packet);
+        s.engine.receive(s.now, {&packet, 1});
     }
     EXPECT_TRUE(s.env.states.empty());
     EXPECT_EQ(s.count(EngineCounter::RxPackets), 5'000U);

@@ -53,11 +53,11 @@ TEST_F(Queue, LongestReadIsAskedForInPartsThatStayInsideTheCircle) {
     EXPECT_EQ(queue.read_part(*item), 1U << 22);
     queue.sent(now, *item, 1U << 22);
     EXPECT_EQ(queue.reads_outstanding(), 1U);
-    for (std::uint32_t i = 0; i < 1U << 22; ++i) queue.read_landed(now);
+    for (std::uint32_t i = 0; i < 1U << 22; ++i) queue.read_landed(now, 1);
     EXPECT_EQ(queue.reads_outstanding(), 0U);
     EXPECT_EQ(queue.reads_incomplete(), 1U);
     queue.sent(now, *item, 1U << 22);
-    for (std::uint32_t i = 0; i < 1U << 22; ++i) queue.read_landed(now);
+    for (std::uint32_t i = 0; i < 1U << 22; ++i) queue.read_landed(now, 1);
     EXPECT_EQ(env.completions.size(), 1U);
     EXPECT_EQ(queue.reads_incomplete(), 0U);
 }
@@ -100,7 +100,7 @@ TEST_F(Queue, AcknowledgementStopsAtARead) {
     for (int i = 0; i < 3; ++i) queue.sent(now, *queue.current(true), 1);
     EXPECT_FALSE(queue.acknowledge(now, queue.next()));
     EXPECT_EQ(env.completions.size(), 1U);
-    queue.read_landed(now);
+    queue.read_landed(now, 1);
     EXPECT_TRUE(queue.acknowledge(now, queue.next()));
     EXPECT_EQ(env.completions.size(), 3U);
 }

@@ -28,11 +28,12 @@ void Wire::send(Instant now, Packet* packet) {
 }
 
 void Wire::deliver(Instant now, Engine& to) {
+    std::vector<Packet*> burst;
     while (!flying_.empty() && flying_.begin()->first <= now) {
-        Packet* packet = flying_.begin()->second;
+        burst.push_back(flying_.begin()->second);
         flying_.erase(flying_.begin());
-        to.receive(now, packet);
     }
+    to.receive(now, burst);
 }
 
 void Wire::clear() {

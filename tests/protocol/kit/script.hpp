@@ -83,7 +83,13 @@ public:
     void ring() { engine.doorbell(now, qpn); }
 
     // ---- the peer
-    void send(const PeerPacket& packet) { engine.receive(now, make(packet)); }
+    void send(const PeerPacket& packet) { send_together({packet}); }
+    /// In one burst.
+    void send_together(const std::vector<PeerPacket>& packets) {
+        std::vector<Packet*> burst;
+        for (const PeerPacket& packet : packets) burst.push_back(make(packet));
+        engine.receive(now, burst);
+    }
     Packet* make(const PeerPacket& packet);
     void ack(std::uint32_t psn) { send({.opcode = Opcode::Acknowledge, .psn = psn}); }
     void nak(std::uint32_t psn, std::uint8_t syndrome) {

@@ -60,8 +60,7 @@ public:
         valid = sends[index].valid;
         return true;
     }
-    CopyResult gather(const SendWqe& wqe, std::uint64_t offset,
-                      std::span<const std::span<std::uint8_t>> slices) override {
+    CopyResult gather(const SendWqe& wqe, std::uint64_t offset, RoomSlices slices) override {
         ++gathers;
         const std::vector<std::uint8_t>& data = sends.at(wqe.index).data;
         for (const auto& slice : slices) {
@@ -70,11 +69,10 @@ public:
         }
         return gather_result;
     }
-    CopyResult scatter_read(const SendWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
-                            bool last) override {
+    CopyResult scatter_read(const SendWqe& wqe, std::uint64_t offset, ByteSlices slices, bool last) override {
         std::vector<std::uint8_t>& data = sends.at(wqe.index).data;
-        if (offset + bytes.size() > data.size()) return CopyResult::Fault;
-        std::copy(bytes.begin(), bytes.end(), data.begin() + static_cast<std::ptrdiff_t>(offset));
+        if (offset + total_bytes(slices) > data.size()) return CopyResult::Fault;
+        put(slices, data.data() + offset);
         lasts += last ? 1 : 0;
         return scatter_read_result;
     }
@@ -84,11 +82,10 @@ public:
         valid = receives[index].valid;
         return true;
     }
-    CopyResult scatter_recv(const RecvWqe& wqe, std::uint64_t offset, std::span<const std::uint8_t> bytes,
-                            bool last) override {
+    CopyResult scatter_recv(const RecvWqe& wqe, std::uint64_t offset, ByteSlices slices, bool last) override {
         std::vector<std::uint8_t>& room = receives.at(wqe.index).room;
-        if (offset + bytes.size() > room.size()) return CopyResult::Fault;
-        std::copy(bytes.begin(), bytes.end(), room.begin() + static_cast<std::ptrdiff_t>(offset));
+        if (offset + total_bytes(slices) > room.size()) return CopyResult::Fault;
+        put(slices, room.data() + offset);
         lasts += last ? 1 : 0;
         return scatter_recv_result;
     }
@@ -100,15 +97,13 @@ public:
         if ((region_access & access) != access) return RemoteAccess::NoPermission;
         return inside(va, length) ? RemoteAccess::Ok : RemoteAccess::OutOfBounds;
     }
-    CopyResult write_remote(std::uint32_t rkey, std::uint64_t va, std::span<const std::uint8_t> bytes,
-                            bool last) override {
-        if (rkey != kRkey || !inside(va, bytes.size())) return CopyResult::Fault;
-        std::copy(bytes.begin(), bytes.end(), region.begin() + static_cast<std::ptrdiff_t>(va - kBase));
+    CopyResult write_remote(std::uint32_t rkey, std::uint64_t va, ByteSlices slices, bool last) override {
+        if (rkey != kRkey || !inside(va, total_bytes(slices))) return CopyResult::Fault;
+        put(slices, region.data() + (va - kBase));
         lasts += last ? 1 : 0;
         return write_remote_result;
     }
-    CopyResult read_remote(std::uint32_t rkey, std::uint64_t va,
-                           std::span<const std::span<std::uint8_t>> slices) override {
+    CopyResult read_remote(std::uint32_t rkey, std::uint64_t va, RoomSlices slices) override {
         ++remote_reads;
         for (const auto& slice : slices) {
             if (rkey != kRkey || !inside(va, slice.size())) return CopyResult::Fault;
@@ -138,6 +133,7 @@ public:
     std::size_t remote_reads = 0;
     std::size_t remote_checks = 0;
     std::size_t lasts = 0;
+    std::size_t landings = 0;
     RemoteAccess remote_access = RemoteAccess::Ok;
     CopyResult gather_result = CopyResult::Done;
     CopyResult scatter_read_result = CopyResult::Done;
@@ -146,6 +142,10 @@ public:
     CopyResult read_remote_result = CopyResult::Done;
 
 private:
+    void put(ByteSlices slices, std::uint8_t* to) {
+        ++landings;
+        for (const auto& slice : slices) to = std::copy(slice.begin(), slice.end(), to);
+    }
     [[nodiscard]] bool inside(std::uint64_t va, std::uint64_t length) const {
         return va >= kBase && va - kBase <= region.size() && length <= region.size() - (va - kBase);
     }

@@ -211,7 +211,7 @@ TEST_P(EnginePair, DestroyingInTheMiddleFreesEveryPacket) {
     a.device.scan_doorbells(a.now);
     std::array<Packet*, 4> burst{};
     const std::size_t count = a.engine.transmit(a.now, burst);
-    for (std::size_t i = 0; i < count; ++i) b.engine.receive(b.now, burst[i]);
+    b.engine.receive(b.now, std::span(burst).first(count));
     std::uint32_t events = 0;
     ASSERT_EQ(a.device.destroy_qp(*a.context, qp_a->handle, events), 0);
     b.device.close_context(b.context);

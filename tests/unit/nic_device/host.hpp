@@ -203,7 +203,7 @@ inline void run(Host& a, Host& b) {
         }
         std::array<Packet*, 32> burst{};
         const std::size_t count = from.engine.transmit(from.now, burst);
-        for (std::size_t i = 0; i < count; ++i) to.engine.receive(to.now, burst[i]);
+        to.engine.receive(to.now, std::span(burst).first(count));
         return moved || count != 0;
     };
     for (bool moved = true; moved;) {

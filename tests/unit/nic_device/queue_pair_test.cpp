@@ -11,6 +11,7 @@
 #include "common/base/random.hpp"
 #include "nic/memory/process_memory.hpp"
 #include "tests/unit/nic_device/rings.hpp"
+#include "tests/unit/nic_memory/slices.hpp"
 
 namespace vroce::nic {
 namespace {
@@ -178,10 +179,10 @@ TEST_F(QueuePairTest, WritingNeedsTheRight) {
     const std::array<std::uint8_t, 2> bytes{0xAA, 0xBB};
     EXPECT_EQ(qp.check_remote(lkey, va, 2, kAccessRemoteWrite), RemoteAccess::Ok);
     EXPECT_EQ(qp.check_remote(lkey, va, 2, kAccessRemoteRead), RemoteAccess::NoPermission);
-    EXPECT_EQ(qp.write_remote(lkey, va + 7, bytes, true), CopyResult::Done);
+    EXPECT_EQ(qp.write_remote(lkey, va + 7, cut_into_slices(bytes), true), CopyResult::Done);
     EXPECT_EQ(own[7], 0xAA);
     EXPECT_EQ(own[8], 0xBB);
-    EXPECT_EQ(qp.write_remote(read_only, va, bytes, true), CopyResult::Fault);
+    EXPECT_EQ(qp.write_remote(read_only, va, cut_into_slices(bytes), true), CopyResult::Fault);
 }
 
 /// Memory of this process that is shared with the NIC, which is this process too.
@@ -218,7 +219,7 @@ protected:
         ASSERT_TRUE(valid);
         std::vector<std::uint8_t> message(total);
         for (std::size_t i = 0; i < total; ++i) message[i] = static_cast<std::uint8_t>(200 - i * 3);
-        ASSERT_EQ(qp.scatter_read(fetched, 0, message, true), CopyResult::Done);
+        ASSERT_EQ(qp.scatter_read(fetched, 0, cut_into_slices(message), true), CopyResult::Done);
         std::vector<std::uint8_t> back(total);
         const std::array<std::span<std::uint8_t>, 3> slices{std::span(back).first(7), std::span(back).subspan(7, 60),
                                                             std::span(back).subspan(67)};
@@ -245,9 +246,10 @@ TEST_F(SharedRegionTest, MemoryThatWentRetiresItsRegionOnceAndForAll) {
     ASSERT_EQ(ftruncate(fd, 0), 0);
     const std::uint64_t va = reinterpret_cast<std::uint64_t>(bytes);
     const std::vector<std::uint8_t> data(100, 1);
-    EXPECT_EQ(qp.write_remote(shared_key, va, data, true), CopyResult::Fault);
+    EXPECT_EQ(qp.write_remote(shared_key, va, cut_into_slices(data), true), CopyResult::Fault);
     ASSERT_EQ(ftruncate(fd, kBytes), 0);
-    EXPECT_EQ(qp.write_remote(shared_key, va, data, true), CopyResult::Fault) << "it does not come back";
+    EXPECT_EQ(qp.write_remote(shared_key, va, cut_into_slices(data), true), CopyResult::Fault)
+        << "it does not come back";
     EXPECT_EQ(counters[DeviceCounter::MappingsRetired], 1u);
     EXPECT_EQ(counters[DeviceCounter::CopyFaults], 2u);
     // Nor does it by way of system calls, in a message that ordinary memory has a part of.
@@ -274,7 +276,7 @@ TEST_F(QueuePairTest, RefusedKeysAreCountedByReason) {
         bool valid = false;
         EXPECT_TRUE(qp.fetch_recv(0, fetched, valid));
         const std::array<std::uint8_t, 4> bytes{};
-        return qp.scatter_recv(fetched, 0, bytes, true);
+        return qp.scatter_recv(fetched, 0, cut_into_slices(bytes), true);
     };
     EXPECT_EQ(land(sge(0, 4)), CopyResult::Done);
     EXPECT_EQ(land({sge(0, 4).addr, 4, lkey ^ 0x100}), CopyResult::Fault);

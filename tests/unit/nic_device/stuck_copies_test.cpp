@@ -37,8 +37,7 @@ public:
         gate_.pass();
         return memory_.read(from, to, tag);
     }
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                     CopyTag tag) override {
+    CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) override {
         ++calls_;
         gate_.pass();
         return memory_.write(to, from, tail_bytes, tag);

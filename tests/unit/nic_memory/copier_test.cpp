@@ -14,22 +14,25 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/nic_memory/slices.hpp"
+
 namespace vroce::nic {
 namespace {
 
 /// Memory of which reading stands still until it is let go, as on a userfaultfd page.
 class BlockingMemory final : public AddressSpace {
 public:
-    CopyResult read(std::span<const RemotePiece>, std::span<const std::span<std::uint8_t>> to, CopyTag) override {
+    CopyResult read(std::span<const RemotePiece>, RoomSlices to, CopyTag) override {
         std::unique_lock<std::mutex> lock(mutex_);
         changed_.wait(lock, [this] { return open_; });
         for (const auto& slice : to) std::memset(slice.data(), 0x42, slice.size());
         return CopyResult::Done;
     }
-    CopyResult write(std::span<const RemotePiece>, std::span<const std::uint8_t> from, std::size_t, CopyTag) override {
+    CopyResult write(std::span<const RemotePiece>, ByteSlices from, std::size_t, CopyTag) override {
         const std::lock_guard<std::mutex> lock(mutex_);
-        written_.assign(from.begin(), from.end());
-        first_bytes_.push_back(from[0]);
+        written_.clear();
+        for (const auto& slice : from) written_.insert(written_.end(), slice.begin(), slice.end());
+        first_bytes_.push_back(written_[0]);
         return CopyResult::Done;
     }
     std::vector<std::uint8_t> first_bytes() {
@@ -81,7 +84,8 @@ protected:
     }
     void post_write(std::uint32_t qpn, std::uint8_t byte, std::uint32_t key = 1) {
         const RemotePiece piece{0x1000, 1, key};
-        ASSERT_EQ(copier_->write({&piece, 1}, {&byte, 1}, 1, {qpn, CopyDirection::Receive}), CopyResult::Pending);
+        ASSERT_EQ(copier_->write({&piece, 1}, cut_into_slices({&byte, 1}), 1, {qpn, CopyDirection::Receive}),
+                  CopyResult::Pending);
     }
     /// Until nothing is outstanding: who was told what, in order.
     std::vector<std::pair<std::uint32_t, bool>> collect_all() {
@@ -134,7 +138,7 @@ TEST_F(CopierTest, ACancelledReadTouchesNothing) {
 TEST_F(CopierTest, AWriteCarriesItsBytesAway) {
     std::vector<std::uint8_t> bytes{1, 2, 3};
     const RemotePiece piece{0x1000, 3};
-    ASSERT_EQ(copier_->write({&piece, 1}, bytes, 3, {9, CopyDirection::Receive}), CopyResult::Pending);
+    ASSERT_EQ(copier_->write({&piece, 1}, cut_into_slices(bytes), 3, {9, CopyDirection::Receive}), CopyResult::Pending);
     bytes.assign({9, 9, 9});  // the caller's buffer is its own again
     await_end();
     EXPECT_EQ(memory_->written(), (std::vector<std::uint8_t>{1, 2, 3}));
@@ -225,7 +229,7 @@ TEST_F(CopierTest, AMarkIsPassedWhenWhatRanIsOver) {
 TEST_F(CopierTest, TooManyPiecesAreRefusedAtOnce) {
     const std::vector<RemotePiece> pieces(AddressSpace::kPiecesMax + 1, RemotePiece{0, 1});
     const std::vector<std::uint8_t> bytes(pieces.size());
-    EXPECT_EQ(copier_->write(pieces, bytes, 0, {}), CopyResult::Fault);
+    EXPECT_EQ(copier_->write(pieces, cut_into_slices(bytes), 0, {}), CopyResult::Fault);
     EXPECT_TRUE(copier_->idle());
 }
 

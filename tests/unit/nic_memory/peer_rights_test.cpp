@@ -13,6 +13,7 @@
 
 #include "nic/memory/process_memory.hpp"
 #include "tests/unit/nic_memory/application.hpp"
+#include "tests/unit/nic_memory/slices.hpp"
 
 namespace vroce::nic {
 namespace {
@@ -37,7 +38,7 @@ CopyResult read_by(AddressSpace& memory, const Application& app) {
 CopyResult write_by(AddressSpace& memory, const Application& app) {
     const std::array<std::uint8_t, 8> bytes{};
     const RemotePiece piece{app.address(), bytes.size()};
-    return memory.write({&piece, 1}, bytes, 0, {});
+    return memory.write({&piece, 1}, cut_into_slices(bytes), 0, {});
 }
 
 TEST(MayUsePid, EqualsMay) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/unit/nic_memory/application.hpp"
+#include "tests/unit/nic_memory/slices.hpp"
 
 namespace vroce::nic {
 namespace {
@@ -22,12 +23,10 @@ constexpr CopyTag kTag{};
 class ByPidElsewhere final : public AddressSpace {
 public:
     explicit ByPidElsewhere(pid_t pid) : memory_(pid) {}
-    CopyResult read(std::span<const RemotePiece> from, std::span<const std::span<std::uint8_t>> to,
-                    CopyTag tag) override {
+    CopyResult read(std::span<const RemotePiece> from, RoomSlices to, CopyTag tag) override {
         return elsewhere([&] { return memory_.read(from, to, tag); });
     }
-    CopyResult write(std::span<const RemotePiece> to, std::span<const std::uint8_t> from, std::size_t tail_bytes,
-                     CopyTag tag) override {
+    CopyResult write(std::span<const RemotePiece> to, ByteSlices from, std::size_t tail_bytes, CopyTag tag) override {
         return elsewhere([&] { return memory_.write(to, from, tail_bytes, tag); });
     }
 
@@ -57,6 +56,9 @@ protected:
         for (auto& slice : slices) spans.emplace_back(slice);
         return memory_->read(pieces, spans, kTag);
     }
+    CopyResult write(const std::vector<RemotePiece>& pieces, std::span<const std::uint8_t> bytes, std::size_t tail) {
+        return memory_->write(pieces, cut_into_slices(bytes), tail, kTag);
+    }
 };
 
 TEST_P(ProcessMemory, SeveralPiecesLandInSeveralSlicesInOrder) {
@@ -75,7 +77,7 @@ TEST_P(ProcessMemory, WritesArriveWithTheirTail) {
     std::vector<std::uint8_t> bytes(1'000);
     std::iota(bytes.begin(), bytes.end(), std::uint8_t{7});
     const std::vector<RemotePiece> pieces{{at(4'000), 990}, {at(9'000), 10}};
-    ASSERT_EQ(memory_->write(pieces, bytes, 64, kTag), CopyResult::Done);
+    ASSERT_EQ(write(pieces, bytes, 64), CopyResult::Done);
     std::vector<std::vector<std::uint8_t>> back{std::vector<std::uint8_t>(1'000)};
     ASSERT_EQ(read(pieces, back), CopyResult::Done);
     EXPECT_EQ(back[0], bytes);
@@ -104,19 +106,19 @@ TEST_P(ProcessMemory, AnEndIsWrittenAfterTheRestWhereverItIsCut) {
     for (const std::size_t tail : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{200}}) {
         for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i + tail);
         const std::vector<RemotePiece> pieces{{at(100), 150}, {at(5'000), 20}, {at(9'000), 30}};
-        ASSERT_EQ(memory_->write(pieces, bytes, tail, kTag), CopyResult::Done);
+        ASSERT_EQ(write(pieces, bytes, tail), CopyResult::Done);
         std::vector<std::vector<std::uint8_t>> back{std::vector<std::uint8_t>(200)};
         ASSERT_EQ(read(pieces, back), CopyResult::Done);
         ASSERT_EQ(back[0], bytes) << tail;
     }
     const std::vector<RemotePiece> piece{{at(0), 4}};
-    EXPECT_EQ(memory_->write(piece, std::span(bytes).first(4), 5, kTag), CopyResult::Fault) << "more end than message";
+    EXPECT_EQ(write(piece, std::span(bytes).first(4), 5), CopyResult::Fault) << "more end than message";
 }
 
 TEST_P(ProcessMemory, ASharedMappingThatMayNotBeWrittenIsNot) {
     app_.do_in_child(Application::MapSharedReadOnly, 4'096, 4'096);
     const std::vector<std::uint8_t> bytes(8, 1);
-    EXPECT_EQ(memory_->write(std::vector<RemotePiece>{{at(4'096), 8}}, bytes, 8, kTag), CopyResult::Fault);
+    EXPECT_EQ(write(std::vector<RemotePiece>{{at(4'096), 8}}, bytes, 8), CopyResult::Fault);
     std::vector<std::vector<std::uint8_t>> back{std::vector<std::uint8_t>(8)};
     EXPECT_EQ(read({{at(4'096), 8}}, back), CopyResult::Done);
     EXPECT_EQ(back[0], std::vector<std::uint8_t>(8, 0));
@@ -127,7 +129,7 @@ TEST_P(ProcessMemory, ASharedMappingThatMayNotBeWrittenIsNot) {
 TEST_P(ProcessMemory, PrivateMemoryMadeReadOnlyIsWrittenOrRefusedButNeverBoth) {
     app_.do_in_child(Application::MakeReadOnly, 4'096, 4'096);
     const std::vector<std::uint8_t> bytes(8, 0xEE);
-    const CopyResult result = memory_->write(std::vector<RemotePiece>{{at(4'096), 8}}, bytes, 0, kTag);
+    const CopyResult result = write(std::vector<RemotePiece>{{at(4'096), 8}}, bytes, 0);
     std::vector<std::vector<std::uint8_t>> back{std::vector<std::uint8_t>(8)};
     ASSERT_EQ(read({{at(4'096), 8}}, back), CopyResult::Done);
     EXPECT_EQ(result == CopyResult::Done, back[0] == bytes);
@@ -142,8 +144,8 @@ TEST_P(ProcessMemory, OffsetsBeyondFourGibibytes) {
     for (std::size_t i = 0; i < 8'192; ++i) ASSERT_EQ(slices[0][i], Application::byte_at(i));
     const std::vector<std::uint8_t> bytes(100, 0x5A);
     const std::uint64_t end = app_.far_address() + Application::kFarBytes;
-    EXPECT_EQ(memory_->write(std::vector<RemotePiece>{{end - 100, 100}}, bytes, 64, kTag), CopyResult::Done);
-    EXPECT_EQ(memory_->write(std::vector<RemotePiece>{{end - 99, 100}}, bytes, 64, kTag), CopyResult::Fault);
+    EXPECT_EQ(write(std::vector<RemotePiece>{{end - 100, 100}}, bytes, 64), CopyResult::Done);
+    EXPECT_EQ(write(std::vector<RemotePiece>{{end - 99, 100}}, bytes, 64), CopyResult::Fault);
 }
 
 TEST_P(ProcessMemory, PiecesLongerThanWhatIsThereForThemAreRefused) {
@@ -154,7 +156,7 @@ TEST_P(ProcessMemory, PiecesLongerThanWhatIsThereForThemAreRefused) {
     EXPECT_EQ(read({{at(0), AddressSpace::kPiecesMax + 1}}, many), CopyResult::Fault);
     std::vector<RemotePiece> pieces(AddressSpace::kPiecesMax + 1, RemotePiece{at(0), 1});
     const std::vector<std::uint8_t> bytes(pieces.size());
-    EXPECT_EQ(memory_->write(pieces, bytes, 0, kTag), CopyResult::Fault);
+    EXPECT_EQ(write(pieces, bytes, 0), CopyResult::Fault);
 }
 
 TEST_P(ProcessMemory, AnExitEndsEveryAccess) {
@@ -168,7 +170,7 @@ TEST_P(ProcessMemory, ExecEndsEveryAccess) {
     std::vector<std::vector<std::uint8_t>> slices{std::vector<std::uint8_t>(8)};
     EXPECT_EQ(read({{at(0), 8}}, slices), CopyResult::Fault);
     const std::vector<std::uint8_t> bytes(8, 1);
-    EXPECT_EQ(memory_->write(std::vector<RemotePiece>{{at(0), 8}}, bytes, 0, kTag), CopyResult::Fault);
+    EXPECT_EQ(write(std::vector<RemotePiece>{{at(0), 8}}, bytes, 0), CopyResult::Fault);
 }
 
 TEST_P(ProcessMemory, DeathEndsEveryAccess) {
