@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -49,7 +50,8 @@ Result<std::unique_ptr<Capture>> Capture::start(const std::string& file) {
     return std::unique_ptr<Capture>(new Capture(fd));
 }
 
-Capture::Capture(int fd) : fd_(fd), slots_(new Slot[kSlots]), writer_([this] { write_loop(); }) {}
+Capture::Capture(int fd)
+    : fd_(fd), file_bytes_(sizeof(FileHeader)), ring_(new SpscRing<Slot, kSlots>), writer_([this] { write_loop(); }) {}
 
 Capture::~Capture() {
     stop_.store(true);
@@ -58,16 +60,15 @@ Capture::~Capture() {
 }
 
 void Capture::record(const Packet& packet) {
-    const std::uint64_t head = head_.load(std::memory_order_relaxed);
-    if (head - tail_.load(std::memory_order_acquire) == kSlots) {
+    Slot* slot = ring_->claim();
+    if (slot == nullptr) {
         missed_.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    Slot& slot = slots_[head % kSlots];
-    slot.wall_ns = wall_clock_ns();
-    slot.length = packet.length;
-    std::memcpy(slot.bytes, packet.data, packet.length < kSnapBytes ? packet.length : kSnapBytes);
-    head_.store(head + 1, std::memory_order_release);
+    slot->wall_ns = wall_clock_ns();
+    slot->length = packet.length;
+    std::memcpy(slot->bytes, packet.data, std::min(packet.length, kSnapBytes));
+    ring_->publish();
 }
 
 void Capture::write_loop() {
@@ -79,26 +80,34 @@ void Capture::write_loop() {
 }
 
 bool Capture::write_some() {
-    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-    const std::uint64_t ready = head_.load(std::memory_order_acquire) - tail;
-    const std::uint64_t count = ready < kRecordsPerWrite ? ready : kRecordsPerWrite;
     buffer_.clear();
-    for (std::uint64_t i = 0; i < count; ++i) {
-        const Slot& slot = slots_[(tail + i) % kSlots];
-        const std::uint32_t kept = slot.length < kSnapBytes ? slot.length : kSnapBytes;
-        const RecordHeader header{static_cast<std::uint32_t>(slot.wall_ns / 1'000'000'000u),
-                                  static_cast<std::uint32_t>(slot.wall_ns % 1'000'000'000u), kept, slot.length};
+    std::uint64_t count = 0;
+    for (; count < kRecordsPerWrite; ++count) {
+        const Slot* slot = ring_->front();
+        if (slot == nullptr) break;
+        const std::uint32_t kept = std::min(slot->length, kSnapBytes);
+        const RecordHeader header{static_cast<std::uint32_t>(slot->wall_ns / 1'000'000'000u),
+                                  static_cast<std::uint32_t>(slot->wall_ns % 1'000'000'000u), kept, slot->length};
         const auto* raw = reinterpret_cast<const std::uint8_t*>(&header);
         buffer_.insert(buffer_.end(), raw, raw + sizeof header);
-        buffer_.insert(buffer_.end(), slot.bytes, slot.bytes + kept);
+        buffer_.insert(buffer_.end(), slot->bytes, slot->bytes + kept);
+        ring_->discard();
     }
-    tail_.store(tail + count, std::memory_order_release);
     if (count == 0) return false;
-    if (write(fd_, buffer_.data(), buffer_.size()) == static_cast<ssize_t>(buffer_.size()))
-        written_.fetch_add(count, std::memory_order_relaxed);
-    else
-        missed_.fetch_add(count, std::memory_order_relaxed);
+    (append_to_file() ? written_ : missed_).fetch_add(count, std::memory_order_relaxed);
     return true;
+}
+
+/// False when the file takes no more: a part of a record would make all that follows unreadable, so it is cut off.
+bool Capture::append_to_file() {
+    if (file_full_) return false;
+    if (write(fd_, buffer_.data(), buffer_.size()) == static_cast<ssize_t>(buffer_.size())) {
+        file_bytes_ += static_cast<off_t>(buffer_.size());
+        return true;
+    }
+    file_full_ = true;
+    [[maybe_unused]] const int cut = ftruncate(fd_, file_bytes_);
+    return false;
 }
 
 }  // namespace vroce

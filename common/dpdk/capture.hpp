@@ -2,6 +2,8 @@
 // files. What does not fit into the ring is counted, never waited for.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "common/base/result.hpp"
+#include "common/base/spsc_ring.hpp"
 #include "common/packet/packet.hpp"
 
 namespace vroce {
@@ -29,6 +32,7 @@ public:
     /// Worker: one frame. Any number of ports of one worker may share a capture.
     void record(const Packet& packet);
     [[nodiscard]] std::uint64_t written() const { return written_.load(std::memory_order_relaxed); }
+    /// Did not fit into the ring, or into the file (a full disk): that one ends with its last whole record.
     [[nodiscard]] std::uint64_t missed() const { return missed_.load(std::memory_order_relaxed); }
 
 private:
@@ -40,11 +44,12 @@ private:
     explicit Capture(int fd);
     void write_loop();
     bool write_some();
+    bool append_to_file();
 
     int fd_;
-    std::unique_ptr<Slot[]> slots_;
-    std::atomic<std::uint64_t> head_{0};
-    std::atomic<std::uint64_t> tail_{0};
+    off_t file_bytes_;  ///< whole records
+    bool file_full_ = false;
+    std::unique_ptr<SpscRing<Slot, kSlots>> ring_;
     std::atomic<std::uint64_t> written_{0};
     std::atomic<std::uint64_t> missed_{0};
     std::atomic<bool> stop_{false};

@@ -5,12 +5,14 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 namespace vroce {
@@ -25,6 +27,26 @@ namespace {
 
 constexpr std::uint64_t kHello = 0x7672'6f63'6562'0001;  // "vroceb", version 1
 constexpr std::size_t kPageBytes = 4'096;
+/// Awakenings without a ring from one look into the eventfd to the next: rare enough to cost nothing, and soon enough
+/// to end what a late write does, a sleep that returns at once, within half a millisecond.
+constexpr unsigned kLookEvery = 64;
+
+/// Anything else that a peer may send (a full pipe) could block the worker that writes to it.
+bool is_eventfd(int fd) {
+    std::array<char, 64> target{};
+    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t size = readlink(link.c_str(), target.data(), target.size());
+    return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == "anon_inode:[eventfd]" &&
+           fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) == 0;
+}
+
+/// A page that its owner could shrink would be a SIGBUS in our worker.
+bool is_lasting_page(int fd) {
+    struct stat status {};
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &status) == 0 &&
+           status.st_size >= static_cast<off_t>(kPageBytes);
+}
 
 sockaddr_un address_of(const std::string& path) {
     sockaddr_un address{};
@@ -165,17 +187,18 @@ bool Doorbell::take_hello(int fd) {
     const Received received = receive_hello(fd);
     bool good = received.kind == Received::Nothing;
     if (received.kind == Received::Hello && role_ == DoorbellRole::Server && received.fds.size() == 1) {
-        dup3(received.fds[0], peer_event_fd_, O_CLOEXEC);
-        good = send_hello(fd, {page_fd_, own_event_fd_});
-        if (good) connected_.store(true);
+        good = is_eventfd(received.fds[0]) && dup3(received.fds[0], peer_event_fd_, O_CLOEXEC) >= 0 &&
+               send_hello(fd, {page_fd_, own_event_fd_});
     }
     if (received.kind == Received::Hello && role_ == DoorbellRole::Client && received.fds.size() == 2) {
-        // A page that the server could shrink would be a SIGBUS in our worker: only a sealed one is mapped.
-        const int seals = fcntl(received.fds[0], F_GET_SEALS);
-        good = seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
-               mmap(page_, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, received.fds[0], 0) == page_;
-        if (good) dup3(received.fds[1], peer_event_fd_, O_CLOEXEC);
-        if (good) connected_.store(true);
+        good = is_lasting_page(received.fds[0]) && is_eventfd(received.fds[1]) &&
+               mmap(page_, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, received.fds[0], 0) == page_ &&
+               dup3(received.fds[1], peer_event_fd_, O_CLOEXEC) >= 0;
+    }
+    if (received.kind == Received::Hello && good) {
+        connected_.store(true);
+        // A worker that fell asleep meanwhile has said so in a page that nobody reads.
+        wake_worker();
     }
     for (const int received_fd : received.fds) close(received_fd);
     return good;
@@ -189,7 +212,10 @@ void Doorbell::lose_peer() {
     dup3(nobody, peer_event_fd_, O_CLOEXEC);
     close(nobody);
     peer_word().store(0);
-    // The worker may be asleep in trust of a peer that rings: it must look at its link again.
+    wake_worker();  // it may be asleep in trust of a peer that rings, and must look at its link again
+}
+
+void Doorbell::wake_worker() {
     own_word().store(0);
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(own_event_fd_, &one, sizeof one);
@@ -210,8 +236,10 @@ void Doorbell::set_sleeping(bool sleeping) {
         std::atomic_thread_fence(std::memory_order_seq_cst);
         return;
     }
-    // Who rings takes the word back to 0 first: while it is still 1 there is nothing to read, and no call to pay for.
-    if (!rung) return;
+    // Who rings takes the word back to 0 first: while it is still 1 there is nothing to read, and no call to pay for,
+    // unless the ringer's write came after we had looked. Left unread that would end every sleep at once.
+    if (!rung && ++unrung_ < kLookEvery) return;
+    unrung_ = 0;
     std::uint64_t count = 0;
     [[maybe_unused]] const ssize_t size = read(own_event_fd_, &count, sizeof count);
 }

@@ -48,6 +48,7 @@ private:
     bool take_hello(int fd);
     void lose_peer();
     void watch(int fd);
+    void wake_worker();
     [[nodiscard]] std::atomic<std::uint32_t>& own_word() const;
     [[nodiscard]] std::atomic<std::uint32_t>& peer_word() const;
 
@@ -61,6 +62,7 @@ private:
     int peer_fd_ = -1;  ///< connection
     int epoll_fd_ = -1;
     std::atomic<bool> connected_{false};
+    unsigned unrung_ = 0;  ///< worker: awakenings since it last emptied its eventfd
 };
 
 }  // namespace vroce

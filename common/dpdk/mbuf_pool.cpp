@@ -3,11 +3,14 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include <algorithm>
+
 namespace vroce {
 
 namespace {
-constexpr unsigned kCache = 256;
-}
+/// Packets that a worker keeps by itself; DPDK wants half as much again to be left in the pool.
+constexpr unsigned kCacheMax = 256;
+}  // namespace
 
 static_assert(alignof(Packet) == 64 && sizeof(rte_mbuf) % 64 == 0);
 
@@ -16,8 +19,9 @@ Result<std::unique_ptr<MbufPool>> MbufPool::create(const std::string& name, unsi
     const std::uint32_t room = (kHeadroomBytes + max_frame_bytes + 63) / 64 * 64;
     if (room > UINT16_MAX) return Error{"a frame of " + std::to_string(max_frame_bytes) + " bytes is too large"};
     // nearly_empty() asks the ring behind the pool, so that kind of pool it is, whatever the platform likes best.
-    rte_mempool* mempool = rte_pktmbuf_pool_create_by_ops(
-        name.c_str(), count, kCache, sizeof(Packet), static_cast<std::uint16_t>(room), SOCKET_ID_ANY, "ring_mp_mc");
+    rte_mempool* mempool =
+        rte_pktmbuf_pool_create_by_ops(name.c_str(), count, std::min(kCacheMax, count / 2), sizeof(Packet),
+                                       static_cast<std::uint16_t>(room), SOCKET_ID_ANY, "ring_mp_mc");
     if (mempool == nullptr)
         return Error{"no memory for " + std::to_string(count) + " packet buffers of " + std::to_string(room) +
                      " bytes (" + rte_strerror(rte_errno) + "): give the process more with --memory-mib"};

@@ -9,8 +9,10 @@
 
 namespace vroce {
 
-/// Registers `command` ("/vroce/counters"). The producer is called from DPDK's telemetry thread. Nested objects and
-/// arrays of numbers and strings are passed on as they are; at most 16 commands a process.
+/// Registers `command` ("/vroce/counters"). The producer is called from DPDK's telemetry thread, which lives to the
+/// process's end: it must not outlive what it reads. Objects and arrays may nest as deep as DPDK allows; in names,
+/// anything but letters, digits and '/' becomes '_'; texts and names are cut at 127 bytes, objects at 256 entries,
+/// arrays at 512. At most 16 commands a process.
 Status add_telemetry(const std::string& command, const std::string& help, std::function<nlohmann::json()> producer);
 
 }  // namespace vroce

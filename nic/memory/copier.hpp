@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/spsc_ring.hpp"
 #include "nic/memory/address_space.hpp"
-#include "nic/memory/spsc_ring.hpp"
 
 namespace vroce::nic {
 

@@ -354,7 +354,7 @@ enum vroce_wc_flags { VROCE_WC_WITH_IMM = 1, VROCE_WC_SOLICITED = 2, VROCE_WC_GR
 /* Written by the NIC; valid for ring index i when `phase` == (i / slots + 1) & UINT32_MAX, read with acquire. */
 struct vroce_cqe {
     uint64_t wr_id;
-    uint64_t timestamp_ns;
+    uint64_t timestamp_ns; /* of the NIC process's own clock: only differences mean anything */
     uint32_t qpn;
     uint32_t qp_slot;
     uint32_t wqe_index; /* ring index of the WQE; it and all before it in its queue are free */
