@@ -8,22 +8,65 @@
 
 #include "common/dpdk/clock.hpp"
 
+namespace {
+int yields = 0;
+}
+
+/// Takes the place of the C library's, to be counted.
+extern "C" int sched_yield() noexcept {
+    ++yields;
+    return 0;
+}
+
 namespace vroce {
 namespace {
+
+template <typename Call>
+int yields_during(Call&& call) {
+    const int before = yields;
+    call();
+    return yields - before;
+}
 
 void ring(int fd) {
     const std::uint64_t one = 1;
     ASSERT_EQ(write(fd, &one, sizeof one), static_cast<ssize_t>(sizeof one));
 }
 
-TEST(WorkerSleeper, SleepsAfterFiveMicrosecondsOfEmptyPolls) {
+constexpr Instant kStart = Instant{} + seconds(1);
+
+TEST(WorkerSleeper, SleepsAfterAWhileOfEmptyPolls) {
+    WorkerSleeper sleeper(PollMode::Adaptive, microseconds(50));
+    EXPECT_FALSE(sleeper.should_sleep(kStart, true));
+    EXPECT_FALSE(sleeper.should_sleep(kStart + microseconds(50) - picoseconds(1), false));
+    EXPECT_TRUE(sleeper.should_sleep(kStart + microseconds(50), false));
+    EXPECT_FALSE(sleeper.should_sleep(kStart + microseconds(51), true)) << "work begins the count anew";
+    EXPECT_FALSE(sleeper.should_sleep(kStart + microseconds(100), false));
+}
+
+TEST(WorkerSleeper, OffersItsCoreWhenItHasNothingToDoAndNotWhenItHas) {
     WorkerSleeper sleeper(PollMode::Adaptive);
-    const Instant start = Instant{} + seconds(1);
-    EXPECT_FALSE(sleeper.should_sleep(start, true));
-    EXPECT_FALSE(sleeper.should_sleep(start + microseconds(5) - picoseconds(1), false));
-    EXPECT_TRUE(sleeper.should_sleep(start + microseconds(5), false));
-    EXPECT_FALSE(sleeper.should_sleep(start + microseconds(6), true)) << "work begins the count anew";
-    EXPECT_FALSE(sleeper.should_sleep(start + microseconds(10), false));
+    EXPECT_EQ(yields_during([&] { static_cast<void>(sleeper.should_sleep(kStart, true)); }), 0);
+    EXPECT_EQ(yields_during([&] { static_cast<void>(sleeper.should_sleep(kStart + microseconds(1), false)); }), 1);
+}
+
+TEST(WorkerSleeper, SleepsAtOnceForAWhileWhenTheCoreWasTakenForLong) {
+    WorkerSleeper sleeper(PollMode::Adaptive);
+    EXPECT_FALSE(sleeper.should_sleep(kStart, true));
+    EXPECT_FALSE(sleeper.should_sleep(kStart + microseconds(1), false)) << "offered";
+    const Instant back = kStart + milliseconds(3);
+    EXPECT_FALSE(sleeper.should_sleep(back, true)) << "work goes first";
+    EXPECT_TRUE(sleeper.should_sleep(back + microseconds(1), false));
+    const Instant later = back + milliseconds(10);
+    EXPECT_FALSE(sleeper.should_sleep(later, true));
+    EXPECT_FALSE(sleeper.should_sleep(later + microseconds(1), false)) << "and is offered again";
+}
+
+TEST(WorkerSleeper, ALongIterationOfItsOwnIsNobodyElses) {
+    WorkerSleeper sleeper(PollMode::Adaptive);
+    EXPECT_FALSE(sleeper.should_sleep(kStart, true));
+    EXPECT_FALSE(sleeper.should_sleep(kStart + milliseconds(3), true));
+    EXPECT_FALSE(sleeper.should_sleep(kStart + milliseconds(3) + microseconds(1), false));
 }
 
 TEST(WorkerSleeper, ABusyOneNeverSleeps) {
