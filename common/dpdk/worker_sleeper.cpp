@@ -14,14 +14,19 @@ namespace vroce {
 namespace {
 /// A deadline closer than a sleep and wake-up costs is polled for.
 constexpr Duration kShortestSleep = microseconds(2);
-/// Who takes the core for so long does not give it back by itself. Beside such a program a sleeper is better off: the
-/// kernel lets one that wakes go first, and lets one that offers go last.
-constexpr Duration kLongTaken = microseconds(300);
-constexpr Duration kCrowdedTime = milliseconds(10);
+/// Who takes the core for so long does not give it back by itself; other workers do. Beside such a program a sleeper is
+/// better off: the kernel lets one that wakes go first, and lets one that offers go last.
+constexpr Duration kLongTaken = milliseconds(1);
+/// For so long it is not offered again, and twice as long each time that this was in vain.
+constexpr Duration kCrowdedTimeMin = milliseconds(20);
+constexpr Duration kCrowdedTimeMax = milliseconds(640);
 }  // namespace
 
 WorkerSleeper::WorkerSleeper(PollMode mode, Duration empty_poll_limit)
-    : mode_(mode), empty_poll_limit_(empty_poll_limit), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {}
+    : mode_(mode),
+      empty_poll_limit_(empty_poll_limit),
+      crowded_time_(kCrowdedTimeMin),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {}
 
 WorkerSleeper::~WorkerSleeper() {
     close(epoll_fd_);
@@ -40,8 +45,7 @@ void WorkerSleeper::remove(int fd) {
 
 bool WorkerSleeper::should_sleep(Instant now, bool worked) {
     if (mode_ == PollMode::Busy) return false;
-    if (offered_ != kNever && now - offered_ >= kLongTaken) crowded_until_ = now + kCrowdedTime;
-    offered_ = kNever;
+    if (offered_ != kNever) learn_from_offer(now);
     if (worked) {
         last_work_ = now;
         return false;
@@ -50,6 +54,17 @@ bool WorkerSleeper::should_sleep(Instant now, bool worked) {
     offered_ = now;
     sched_yield();
     return false;
+}
+
+void WorkerSleeper::learn_from_offer(Instant now) {
+    const bool long_taken = now - offered_ >= kLongTaken;
+    offered_ = kNever;
+    if (!long_taken) {
+        crowded_time_ = kCrowdedTimeMin;
+        return;
+    }
+    crowded_until_ = now + crowded_time_;
+    crowded_time_ = std::min(crowded_time_ * 2, kCrowdedTimeMax);
 }
 
 void WorkerSleeper::sleep(Instant now, Instant deadline) {

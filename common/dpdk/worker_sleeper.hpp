@@ -40,11 +40,15 @@ public:
     [[nodiscard]] std::uint64_t sleeps() const { return sleeps_; }
 
 private:
+    /// How long the one had the core whom it was offered to.
+    void learn_from_offer(Instant now);
+
     PollMode mode_;
     Duration empty_poll_limit_;
     Instant last_work_{};
     Instant offered_ = kNever;  ///< the core, in the last iteration; kNever: not then
     Instant crowded_until_{};
+    Duration crowded_time_;  ///< the next one lasts so long
     int epoll_fd_;
     int timer_slack_set_ = 0;
     std::uint64_t sleeps_ = 0;
