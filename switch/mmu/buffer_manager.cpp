@@ -1,0 +1,187 @@
+// Reserved room first, then shared up to the threshold, then (lossless groups) headroom; given back in the opposite
+// order. All arithmetic saturates: thresholds may be above what there is.
+#include "switch/mmu/buffer_manager.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace vroce::sw {
+namespace {
+
+std::uint64_t minus(std::uint64_t a, std::uint64_t b) {
+    return a > b ? a - b : 0;
+}
+
+void raise(std::uint64_t& watermark, std::uint64_t value) {
+    watermark = std::max(watermark, value);
+}
+
+}  // namespace
+
+std::uint64_t Threshold::limit_bytes(std::uint64_t pool_free_bytes) const {
+    if (!alpha_exponent) return static_bytes;
+    return *alpha_exponent >= 0 ? pool_free_bytes << *alpha_exponent : pool_free_bytes >> -*alpha_exponent;
+}
+
+BufferManager::BufferManager(BufferLimits limits) : limits_(std::move(limits)), ports_(limits_.ports.size()) {
+    assign_pools();
+}
+
+void BufferManager::apply(BufferLimits limits) {
+    limits_ = std::move(limits);
+    assign_pools();
+    update();
+}
+
+/// Pools hold what their users hold. Watermarks begin anew.
+void BufferManager::assign_pools() {
+    pools_.assign(std::max<std::size_t>(limits_.pools.size(), 1), PoolUse{});
+    for (std::size_t p = 0; p < ports_.size(); ++p) {
+        for (unsigned g = 0; g < kPriorityGroups; ++g) {
+            PriorityGroupUse& use = ports_[p].groups[g];
+            const auto& limits = limits_.ports[p].groups[g];
+            use.pool = limits ? limits->pool : std::uint8_t{0};
+            pools_[use.pool].shared_bytes += use.shared_bytes;
+            pools_[use.pool].headroom_bytes += use.headroom_bytes;
+        }
+        for (unsigned q = 0; q < kQueues; ++q) {
+            QueueUse& use = ports_[p].queues[q];
+            const auto& limits = limits_.ports[p].queues[q];
+            use.pool = limits ? limits->pool : std::uint8_t{0};
+            pools_[use.pool].shared_bytes += use.shared_bytes;
+        }
+    }
+    for (PoolUse& pool : pools_) {
+        pool.shared_bytes_max = pool.shared_bytes;
+        pool.headroom_bytes_max = pool.headroom_bytes;
+    }
+}
+
+std::uint64_t BufferManager::free_bytes(std::uint8_t pool) const {
+    return minus(limits_.pools[pool].shared_bytes, pools_[pool].shared_bytes);
+}
+
+std::uint64_t BufferManager::group_limit_bytes(PortId port, unsigned group) const {
+    const auto& limits = limits_.ports[port].groups[group];
+    return limits ? limits->shared.limit_bytes(free_bytes(limits->pool)) : 0;
+}
+
+Admission BufferManager::admit(Packet& packet) {
+    Meta& meta = packet.meta;
+    const std::uint32_t bytes = charge_bytes(packet.length);
+    const auto& group = limits_.ports[meta.in_port].groups[meta.priority];
+    const auto& queue = limits_.ports[meta.out_port].queues[meta.queue];
+    QueueUse& queue_use = ports_[meta.out_port].queues[meta.queue];
+    if (queue && !queue_takes(*queue, queue_use, bytes)) return Admission::kQueueFull;
+    if (group) {
+        Port& port = ports_[meta.in_port];
+        const Admission verdict = charge_group(*group, port.groups[meta.priority], bytes);
+        if (verdict != Admission::kAdmitted) return verdict;
+        port.in_use |= static_cast<std::uint8_t>(1u << meta.priority);
+        judge(meta.in_port, meta.priority);
+    }
+    if (queue) charge_queue(*queue, queue_use, bytes);
+    meta.charge_bytes = bytes;
+    meta.charge_holders = (group ? kHeldByGroup : 0) | (queue ? kHeldByQueue : 0);
+    return Admission::kAdmitted;
+}
+
+bool BufferManager::queue_takes(const QueueLimits& limits, const QueueUse& use, std::uint64_t bytes) const {
+    const std::uint64_t rest = minus(bytes, minus(limits.reserved_bytes, use.reserved_bytes));
+    if (rest == 0) return true;
+    const std::uint64_t free = free_bytes(limits.pool);
+    return rest <= free && use.shared_bytes + rest <= limits.shared.limit_bytes(free);
+}
+
+Admission BufferManager::charge_group(const PriorityGroupLimits& limits, PriorityGroupUse& use, std::uint64_t bytes) {
+    PoolUse& pool = pools_[limits.pool];
+    const std::uint64_t reserved = std::min(bytes, minus(limits.reserved_bytes, use.reserved_bytes));
+    const std::uint64_t rest = bytes - reserved;
+    const std::uint64_t free = free_bytes(limits.pool);
+    // Headroom in use means that the peer has been told to stop: what comes until it has is headroom's.
+    const bool fits = rest == 0 || (use.headroom_bytes == 0 && rest <= free &&
+                                    use.shared_bytes + rest <= limits.shared.limit_bytes(free));
+    if (fits) {
+        use.shared_bytes += rest;
+        pool.shared_bytes += rest;
+        raise(use.shared_bytes_max, use.shared_bytes);
+        raise(pool.shared_bytes_max, pool.shared_bytes);
+    } else {
+        if (!limits.lossless()) return Admission::kGroupFull;
+        const std::uint64_t pooled = limits_.pools[limits.pool].headroom_bytes;
+        const bool pool_full = pooled != 0 && pool.headroom_bytes + rest > pooled;
+        if (pool_full || use.headroom_bytes + rest > limits.headroom_bytes) return Admission::kHeadroomFull;
+        use.headroom_bytes += rest;
+        pool.headroom_bytes += rest;
+        raise(use.headroom_bytes_max, use.headroom_bytes);
+        raise(pool.headroom_bytes_max, pool.headroom_bytes);
+    }
+    use.reserved_bytes += reserved;
+    return Admission::kAdmitted;
+}
+
+void BufferManager::charge_queue(const QueueLimits& limits, QueueUse& use, std::uint64_t bytes) {
+    const std::uint64_t reserved = std::min(bytes, minus(limits.reserved_bytes, use.reserved_bytes));
+    PoolUse& pool = pools_[limits.pool];
+    use.reserved_bytes += reserved;
+    use.shared_bytes += bytes - reserved;
+    pool.shared_bytes += bytes - reserved;
+    raise(use.bytes_max, use.bytes());
+    raise(pool.shared_bytes_max, pool.shared_bytes);
+}
+
+void BufferManager::release(Packet& packet) {
+    Meta& meta = packet.meta;
+    const std::uint32_t holders = std::exchange(meta.charge_holders, 0);
+    if ((holders & kHeldByGroup) != 0) {
+        Port& port = ports_[meta.in_port];
+        PriorityGroupUse& use = port.groups[meta.priority];
+        release_group(use, meta.charge_bytes);
+        if (use.bytes() == 0) port.in_use &= static_cast<std::uint8_t>(~(1u << meta.priority));
+        judge(meta.in_port, meta.priority);
+    }
+    if ((holders & kHeldByQueue) != 0) release_queue(ports_[meta.out_port].queues[meta.queue], meta.charge_bytes);
+}
+
+void BufferManager::release_group(PriorityGroupUse& use, std::uint64_t bytes) {
+    PoolUse& pool = pools_[use.pool];
+    const std::uint64_t headroom = std::min(bytes, use.headroom_bytes);
+    const std::uint64_t shared = std::min(bytes - headroom, use.shared_bytes);
+    use.headroom_bytes -= headroom;
+    pool.headroom_bytes -= headroom;
+    use.shared_bytes -= shared;
+    pool.shared_bytes -= shared;
+    use.reserved_bytes -= bytes - headroom - shared;
+}
+
+void BufferManager::release_queue(QueueUse& use, std::uint64_t bytes) {
+    const std::uint64_t shared = std::min(bytes, use.shared_bytes);
+    use.shared_bytes -= shared;
+    pools_[use.pool].shared_bytes -= shared;
+    use.reserved_bytes -= bytes - shared;
+}
+
+bool BufferManager::asks_for_pause(const std::optional<PriorityGroupLimits>& limits,
+                                   const PriorityGroupUse& use) const {
+    if (!limits || !limits->lossless()) return false;
+    if (use.headroom_bytes != 0) return true;
+    const std::uint64_t limit = limits->shared.limit_bytes(free_bytes(limits->pool));
+    if (!use.congested) return use.shared_bytes != 0 && use.shared_bytes >= limit;
+    return use.shared_bytes > std::max(limits->xon_bytes, minus(limit, limits->xon_offset_bytes));
+}
+
+void BufferManager::judge(PortId port, unsigned group) {
+    PriorityGroupUse& use = ports_[port].groups[group];
+    use.congested = asks_for_pause(limits_.ports[port].groups[group], use);
+    const auto bit = static_cast<std::uint8_t>(1u << group);
+    ports_[port].congested = static_cast<std::uint8_t>((ports_[port].congested & ~bit) | (use.congested ? bit : 0));
+}
+
+void BufferManager::update() {
+    for (std::size_t p = 0; p < ports_.size(); ++p) {
+        for (unsigned groups = ports_[p].in_use | ports_[p].congested; groups != 0; groups &= groups - 1)
+            judge(static_cast<PortId>(p), static_cast<unsigned>(__builtin_ctz(groups)));
+    }
+}
+
+}  // namespace vroce::sw

@@ -1,0 +1,26 @@
+// From the configuration's profiles to the numbers that the buffer manager enforces, or the reason why they do not fit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/result.hpp"
+#include "switch/core/buffer_config.hpp"
+#include "switch/mmu/limits.hpp"
+
+namespace vroce::sw {
+
+struct BufferPlan {
+    BufferLimits limits;
+    std::vector<std::string> raised;  ///< a line for each headroom that had to be larger than configured (design D11d)
+};
+
+/// `headroom_bytes[p]`: what a lossless priority group of port p needs at least after it has asked for pause (speed,
+/// cable, MTU and the ring; see pfc/headroom.hpp). `port_names` are for messages. Refuses a pool that promises more
+/// than it has.
+[[nodiscard]] Result<BufferPlan> plan_buffers(const BufferConfig& config, std::span<const std::string> port_names,
+                                              std::span<const std::uint64_t> headroom_bytes);
+
+}  // namespace vroce::sw
