@@ -20,10 +20,10 @@ struct alignas(64) Meta {
     std::uint8_t queue = 0;     ///< egress queue 0..7
     std::uint8_t priority = 0;  ///< PFC priority 0..7
     std::uint8_t flags = 0;
-    std::uint16_t l3_offset = 0;    ///< bytes from data to the IP header, 0 when not parsed
+    std::uint16_t l3_offset = 0;       ///< bytes from data to the IP header, 0 when not parsed
     std::uint32_t charge_bytes = 0;    ///< buffer manager's: what admission took, what release gives back
     std::uint32_t charge_holders = 0;  ///< and from whom
-    Instant time;  ///< arrival, or release time while it is held
+    Instant time;                      ///< arrival, or release time while it is held
     std::uint8_t reserved[32] = {};
 };
 static_assert(sizeof(Meta) == 64);

@@ -12,7 +12,7 @@ namespace vroce::nic {
 namespace {
 
 constexpr std::uint32_t kLongestRun = 64;
-constexpr std::uint32_t kShortestRun = 8;    // but for a message's end, and where the window never holds more
+constexpr std::uint32_t kShortestRun = 8;    // but for a message's end, and in a small window
 constexpr std::uint64_t kRecoveryShare = 8;  // of the window, while recovering from a timeout
 constexpr std::uint32_t kMostPsnsInFlight = kMaxPsnsInFlight / 2;
 
@@ -101,8 +101,10 @@ Requester::Step Requester::send_message_part(SendItem& item, std::uint32_t limit
     for (; count < limit; ++count) {
         const std::uint64_t cost = window_cost(item.wqe.length, qp_.mtu(), first + count);
         const Step verdict = admit(taken, cost, count + 1);
-        // A window that opens by a packet at a time is waited for: a run costs a copy, however short it is.
-        const bool opens_further = queue_.in_flight_bytes() != 0 && count < kShortestRun;
+        // A window that opens by a packet at a time is waited for: a run costs a copy, however short it is. Not where
+        // that would leave much of the window empty.
+        const bool is_short = count < kShortestRun && taken < window_bytes() / 4;
+        const bool opens_further = queue_.in_flight_bytes() != 0 && is_short;
         if (verdict != Step::Sent && (count == 0 || opens_further)) return refused(verdict);
         if (verdict != Step::Sent) break;
         taken += cost;

@@ -57,7 +57,7 @@ TEST(WorkerSleeper, SleepsAtOnceForAWhileWhenTheCoreWasTakenForLong) {
     const Instant back = kStart + milliseconds(3);
     EXPECT_FALSE(sleeper.should_sleep(back, true)) << "work goes first";
     EXPECT_TRUE(sleeper.should_sleep(back + microseconds(1), false));
-    const Instant later = back + milliseconds(10);
+    const Instant later = back + milliseconds(20);
     EXPECT_FALSE(sleeper.should_sleep(later, true));
     EXPECT_FALSE(sleeper.should_sleep(later + microseconds(1), false)) << "and is offered again";
 }
