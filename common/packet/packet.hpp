@@ -22,7 +22,8 @@ struct alignas(64) Meta {
     std::uint8_t flags = 0;
     std::uint16_t l3_offset = 0;       ///< bytes from data to the IP header, 0 when not parsed
     std::uint32_t charge_bytes = 0;    ///< buffer manager's: what admission took, what release gives back
-    std::uint32_t charge_holders = 0;  ///< and from whom
+    std::uint16_t charge_holders = 0;  ///< from whom
+    std::uint16_t charge_share = 0;    ///< and with which other copies of the same frame; 0: with none
     Instant time;                      ///< arrival, or release time while it is held
     std::uint8_t reserved[32] = {};
 };

@@ -23,7 +23,10 @@ std::uint64_t Threshold::limit_bytes(std::uint64_t pool_free_bytes) const {
     return *alpha_exponent >= 0 ? pool_free_bytes << *alpha_exponent : pool_free_bytes >> -*alpha_exponent;
 }
 
-BufferManager::BufferManager(BufferLimits limits) : limits_(std::move(limits)), ports_(limits_.ports.size()) {
+BufferManager::BufferManager(BufferLimits limits)
+    : limits_(std::move(limits)), ports_(limits_.ports.size()), shares_(kShares) {
+    for (std::size_t i = 1; i + 1 < kShares; ++i) shares_[i].next = static_cast<std::uint16_t>(i + 1);
+    free_share_ = 1;
     assign_pools();
 }
 
@@ -67,23 +70,79 @@ std::uint64_t BufferManager::group_limit_bytes(PortId port, unsigned group) cons
 }
 
 Admission BufferManager::admit(Packet& packet) {
-    Meta& meta = packet.meta;
+    return admit(packet, nullptr);
+}
+
+Admission BufferManager::admit_copy(Packet& packet, Packet& first) {
+    return admit(packet, &first);
+}
+
+Admission BufferManager::admit(Packet& packet, Packet* first) {
     const std::uint32_t bytes = charge_bytes(packet.length);
-    const auto& group = limits_.ports[meta.in_port].groups[meta.priority];
-    const auto& queue = limits_.ports[meta.out_port].queues[meta.queue];
-    QueueUse& queue_use = ports_[meta.out_port].queues[meta.queue];
-    if (queue && !queue_takes(*queue, queue_use, bytes)) return Admission::kQueueFull;
-    if (group) {
-        Port& port = ports_[meta.in_port];
-        const Admission verdict = charge_group(*group, port.groups[meta.priority], bytes);
+    if (!may_charge_queue(packet, bytes)) return Admission::kQueueFull;
+    packet.meta.charge_bytes = bytes;
+    packet.meta.charge_holders = 0;
+    packet.meta.charge_share = 0;
+    if (first == nullptr || !join_share(packet, *first)) {
+        const Admission verdict = charge_group_of(packet, bytes);
         if (verdict != Admission::kAdmitted) return verdict;
-        port.in_use |= static_cast<std::uint8_t>(1u << meta.priority);
-        judge(meta.in_port, meta.priority);
     }
-    if (queue) charge_queue(*queue, queue_use, bytes);
-    meta.charge_bytes = bytes;
-    meta.charge_holders = (group ? kHeldByGroup : 0) | (queue ? kHeldByQueue : 0);
+    charge_queue_of(packet, bytes);
     return Admission::kAdmitted;
+}
+
+bool BufferManager::may_charge_queue(const Packet& packet, std::uint64_t bytes) const {
+    const Meta& meta = packet.meta;
+    const auto& limits = limits_.ports[meta.out_port].queues[meta.queue];
+    return !limits || queue_takes(*limits, ports_[meta.out_port].queues[meta.queue], bytes);
+}
+
+Admission BufferManager::charge_group_of(Packet& packet, std::uint32_t bytes) {
+    Meta& meta = packet.meta;
+    const auto& limits = limits_.ports[meta.in_port].groups[meta.priority];
+    if (!limits) return Admission::kAdmitted;
+    Port& port = ports_[meta.in_port];
+    const Admission verdict = charge_group(*limits, port.groups[meta.priority], bytes);
+    if (verdict != Admission::kAdmitted) return verdict;
+    port.in_use |= static_cast<std::uint8_t>(1u << meta.priority);
+    meta.charge_holders |= kHeldByGroup;
+    judge(meta.in_port, meta.priority);
+    return verdict;
+}
+
+void BufferManager::charge_queue_of(Packet& packet, std::uint32_t bytes) {
+    Meta& meta = packet.meta;
+    const auto& limits = limits_.ports[meta.out_port].queues[meta.queue];
+    if (!limits) return;
+    charge_queue(*limits, ports_[meta.out_port].queues[meta.queue], bytes);
+    meta.charge_holders |= kHeldByQueue;
+}
+
+/// False when the first copy's group is not charged, or when too many frames have several copies: then each copy is
+/// charged for itself.
+bool BufferManager::join_share(Packet& packet, Packet& first) {
+    if ((first.meta.charge_holders & kHeldByGroup) == 0) return false;
+    if (first.meta.charge_share == 0) {
+        if (free_share_ == 0) return false;
+        first.meta.charge_share = free_share_;
+        Share& share = shares_[free_share_];
+        free_share_ = share.next;
+        share = {.bytes = first.meta.charge_bytes, .copies = 1, .next = 0};
+    }
+    ++shares_[first.meta.charge_share].copies;
+    packet.meta.charge_share = first.meta.charge_share;
+    packet.meta.charge_holders |= kHeldByGroup;
+    return true;
+}
+
+std::uint32_t BufferManager::leave_share(Meta& meta) {
+    if (meta.charge_share == 0) return meta.charge_bytes;
+    const std::uint16_t index = std::exchange(meta.charge_share, std::uint16_t{0});
+    Share& share = shares_[index];
+    if (--share.copies != 0) return 0;
+    share.next = free_share_;
+    free_share_ = index;
+    return share.bytes;
 }
 
 bool BufferManager::queue_takes(const QueueLimits& limits, const QueueUse& use, std::uint64_t bytes) const {
@@ -132,11 +191,11 @@ void BufferManager::charge_queue(const QueueLimits& limits, QueueUse& use, std::
 
 void BufferManager::release(Packet& packet) {
     Meta& meta = packet.meta;
-    const std::uint32_t holders = std::exchange(meta.charge_holders, 0);
+    const std::uint16_t holders = std::exchange(meta.charge_holders, std::uint16_t{0});
     if ((holders & kHeldByGroup) != 0) {
         Port& port = ports_[meta.in_port];
         PriorityGroupUse& use = port.groups[meta.priority];
-        release_group(use, meta.charge_bytes);
+        release_group(use, leave_share(meta));
         if (use.bytes() == 0) port.in_use &= static_cast<std::uint8_t>(~(1u << meta.priority));
         judge(meta.in_port, meta.priority);
     }

@@ -57,6 +57,9 @@ public:
 
     /// Charges the frame (meta: in_port, priority as its group, out_port, queue; its length) or refuses it whole.
     [[nodiscard]] Admission admit(Packet& packet);
+    /// The same for another copy of a frame of which `first` has been admitted: the priority group is not charged
+    /// again, and the last copy that is released gives its charge back (design D3).
+    [[nodiscard]] Admission admit_copy(Packet& packet, Packet& first);
     /// Gives back what admit() charged. A frame that was never charged has nothing to give back.
     void release(Packet& packet);
 
@@ -82,8 +85,16 @@ public:
 
 private:
     static constexpr std::uint32_t kFcsBytes = 4;
-    static constexpr std::uint32_t kHeldByGroup = 1;  // Meta::charge_holders
-    static constexpr std::uint32_t kHeldByQueue = 2;
+    static constexpr std::uint16_t kHeldByGroup = 1;  // Meta::charge_holders
+    static constexpr std::uint16_t kHeldByQueue = 2;
+    static constexpr std::size_t kShares = 4'096;
+
+    /// A group's charge for several copies. Free ones are linked by `next`.
+    struct Share {
+        std::uint32_t bytes = 0;
+        std::uint16_t copies = 0;
+        std::uint16_t next = 0;
+    };
 
     struct Port {
         std::array<PriorityGroupUse, kPriorityGroups> groups;
@@ -98,6 +109,13 @@ private:
     void charge_queue(const QueueLimits& limits, QueueUse& use, std::uint64_t bytes);
     void release_group(PriorityGroupUse& use, std::uint64_t bytes);
     void release_queue(QueueUse& use, std::uint64_t bytes);
+    [[nodiscard]] Admission admit(Packet& packet, Packet* first);
+    [[nodiscard]] bool may_charge_queue(const Packet& packet, std::uint64_t bytes) const;
+    [[nodiscard]] Admission charge_group_of(Packet& packet, std::uint32_t bytes);
+    void charge_queue_of(Packet& packet, std::uint32_t bytes);
+    [[nodiscard]] bool join_share(Packet& packet, Packet& first);
+    /// What the group gets back for a copy that leaves: nothing while others stay.
+    [[nodiscard]] std::uint32_t leave_share(Meta& meta);
     void assign_pools();
     [[nodiscard]] bool asks_for_pause(const std::optional<PriorityGroupLimits>& limits,
                                       const PriorityGroupUse& use) const;
@@ -106,6 +124,8 @@ private:
     BufferLimits limits_;
     std::vector<PoolUse> pools_;
     std::vector<Port> ports_;
+    std::vector<Share> shares_;  ///< [0] is nobody's
+    std::uint16_t free_share_ = 0;
 };
 
 }  // namespace vroce::sw

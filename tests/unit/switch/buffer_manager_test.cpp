@@ -99,6 +99,56 @@ TEST(BufferManager, ReservedRoomIsUsedFirst) {
     EXPECT_EQ(ledger.manager.pool(0).shared_bytes, 200u);
 }
 
+TEST(BufferManager, CopiesOfAFrameShareTheChargeOfTheirGroupUntilTheLastHasLeft) {
+    BufferLimits limits = two_ports();
+    for (auto& port : limits.ports)
+        port.queues[0] = QueueLimits{.shared = {.alpha_exponent = std::nullopt, .static_bytes = 50'000}};
+    BufferManager manager(limits);
+    std::array<Packet, 3> copies;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        copies[i].length = i == 1 ? 2'000 : 1'996;  // one leaves with a tag
+        copies[i].meta.priority = kLossless;
+        copies[i].meta.out_port = static_cast<PortId>(i & 1);
+    }
+    ASSERT_EQ(manager.admit(copies[0]), Admission::kAdmitted);
+    ASSERT_EQ(manager.admit_copy(copies[1], copies[0]), Admission::kAdmitted);
+    ASSERT_EQ(manager.admit_copy(copies[2], copies[0]), Admission::kAdmitted);
+    EXPECT_EQ(manager.group(0, kLossless).bytes(), 2'000u) << "once";
+    EXPECT_EQ(manager.queue(0, 0).bytes(), 4'000u);
+    EXPECT_EQ(manager.queue(1, 0).bytes(), 2'004u);
+    manager.release(copies[0]);
+    manager.release(copies[1]);
+    EXPECT_EQ(manager.group(0, kLossless).bytes(), 2'000u) << "one copy still waits";
+    EXPECT_EQ(manager.queue(1, 0).bytes(), 0u);
+    manager.release(copies[2]);
+    EXPECT_EQ(manager.group(0, kLossless).bytes(), 0u);
+    EXPECT_EQ(manager.pool(0).shared_bytes, 0u);
+}
+
+TEST(BufferManager, MoreSharesThanThereAreAreChargedForThemselves) {
+    BufferLimits limits = two_ports();
+    for (auto& port : limits.ports) port.groups[kLossy]->shared.static_bytes = 50'000'000;
+    limits.pools[0].shared_bytes = 100'000'000;
+    BufferManager manager(limits);
+    std::vector<std::array<Packet, 2>> frames(5'000);
+    for (auto& [first, copy] : frames) {
+        first.length = copy.length = 996;
+        ASSERT_EQ(manager.admit(first), Admission::kAdmitted);
+        ASSERT_EQ(manager.admit_copy(copy, first), Admission::kAdmitted);
+    }
+    EXPECT_EQ(manager.group(0, kLossy).bytes(), 5'000'000u + (5'000u - 4'095u) * 1'000u);
+    for (auto& frame : frames) {
+        for (Packet& packet : frame) manager.release(packet);
+    }
+    EXPECT_EQ(manager.group(0, kLossy).bytes(), 0u);
+    Packet first;
+    Packet copy;
+    first.length = copy.length = 996;
+    ASSERT_EQ(manager.admit(first), Admission::kAdmitted);
+    ASSERT_EQ(manager.admit_copy(copy, first), Admission::kAdmitted);
+    EXPECT_EQ(manager.group(0, kLossy).bytes(), 1'000u) << "shares come back";
+}
+
 TEST(BufferManager, ALossyGroupDropsOneByteBeyondItsThreshold) {
     Ledger ledger(two_ports());
     for (int i = 0; i < 20; ++i) ASSERT_EQ(ledger.add(kLossy, 1'000), Admission::kAdmitted);
