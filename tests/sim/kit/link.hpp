@@ -1,11 +1,11 @@
-// A cable between two ports on the virtual clock: it takes the frame's time at the link's speed and then its delay. What
-// is given to it faster than that waits in it, as in a ring; how much did is its `ring_bytes_max`.
+// A cable between two ports on the virtual clock: it takes the frame's time at the link's speed and then its delay.
+// What is given to it faster than that waits in it, as in a ring; how much did is its `ring_bytes_max`.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <span>
 
@@ -27,8 +27,7 @@ class Link;
 /// a ring between two processes.
 class LinkEnd final : public Port {
 public:
-    LinkEnd(const Instant& now, const LinkConfig& config, PacketPool& pool)
-        : now_(now), config_(config), pool_(pool) {}
+    LinkEnd(const Instant& now, const LinkConfig& config, PacketPool& pool) : now_(now), config_(config), pool_(pool) {}
     ~LinkEnd() override {
         for (const OnTheWay& frame : arriving_) vroce::release(frame.packet);
     }

@@ -48,7 +48,8 @@ private:
     void receive(Instant now, sw::PortId port) {
         if (devices_[port] == nullptr) return;
         std::array<Packet*, sw::kBurst> packets;
-        while (const std::size_t count = devices_[port]->receive(packets)) core.receive(now, port, {packets.data(), count});
+        while (const std::size_t count = devices_[port]->receive(packets))
+            core.receive(now, port, {packets.data(), count});
     }
 
     std::vector<LinkEnd*> devices_;
