@@ -20,18 +20,42 @@ enum class DropReason : std::uint8_t {
     kSamePort,          ///< the destination lives behind the port the frame came from
     kNoMember,          ///< flooded, but no other port of the VLAN is up
     kPortDown,          ///< the known destination's port has no link
+    /// Flooding a lossless priority lets one slow station pause the whole VLAN, and can close a circle of pauses.
+    kUnknownUnicastLossless,
+    kBroadcastLossless,  ///< likewise
+    kGroupFull,          ///< a lossy priority group is at its threshold
+    kHeadroomFull,       ///< a lossless one has used its headroom: the peer did not obey pause
     // Counted on the port by which the frame would have left.
     kMtuExceeded,      ///< larger than the port's MTU
     kInnerTagExposed,  ///< leaving untagged would turn an inner tag into the VLAN tag (VLAN hopping)
     kNoBuffer,         ///< no packet left for a copy of a flooded frame
+    kQueueFull,        ///< the egress queue is at its buffer threshold
+    kWred,             ///< dropped early by the queue's WRED curve
     kEgressFull,       ///< the port's egress limit is reached
 };
-inline constexpr std::size_t kDropReasons = 14;
+inline constexpr std::size_t kDropReasons = 20;
 
 inline constexpr std::array<std::string_view, kDropReasons> kDropLabels{
-    "too_short",      "tagged_mac_control", "link_local", "vlan_reserved", "vlan_filtered",
-    "no_native_vlan", "source_invalid",     "same_port",  "no_member",     "port_down",
-    "mtu_exceeded",   "inner_tag_exposed",  "no_buffer",  "egress_full",
+    "too_short",
+    "tagged_mac_control",
+    "link_local",
+    "vlan_reserved",
+    "vlan_filtered",
+    "no_native_vlan",
+    "source_invalid",
+    "same_port",
+    "no_member",
+    "port_down",
+    "unknown_unicast_lossless",
+    "broadcast_lossless",
+    "group_full",
+    "headroom_full",
+    "mtu_exceeded",
+    "inner_tag_exposed",
+    "no_buffer",
+    "queue_full",
+    "wred",
+    "egress_full",
 };
 static_assert(static_cast<std::size_t>(DropReason::kEgressFull) + 1 == kDropReasons);
 static_assert(!kDropLabels.back().empty());

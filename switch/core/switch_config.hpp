@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "common/base/time.hpp"
+#include "switch/core/buffer_config.hpp"
 #include "switch/core/limits.hpp"
+#include "switch/core/qos_config.hpp"
 #include "switch/l2/vlan_table.hpp"
 
 namespace vroce::sw {
@@ -20,12 +22,17 @@ struct PortConfig {
     std::uint64_t egress_limit_bytes = std::uint64_t{4} << 20;
     /// Small frames cost a whole buffer each, as cells do in a switch: bytes alone would let them empty the pool.
     std::uint32_t egress_limit_packets = 4'096;
+    PortQosConfig qos;
 };
 
 struct SwitchConfig {
     std::vector<PortConfig> ports;  ///< a port's index is its PortId; at most kMaxPorts
     VlanTable vlans;
     Duration fdb_ageing = seconds(300);
+    BufferConfig buffers;
+    /// Some port has a lossless priority, so that RoCE outside of one is worth a count. Kept beside the ports because
+    /// it is asked for each frame.
+    bool pfc_in_use = false;
 };
 
 using ConfigSnapshot = std::shared_ptr<const SwitchConfig>;
