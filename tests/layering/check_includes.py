@@ -18,11 +18,12 @@ ALLOWED = {
     "common/fault": ["common/base", "common/counters", "common/packet"],
     "common/egress": ["common/base", "common/counters", "common/packet", "common/fault"],
     "common/control": ["common/base"],
+    "common/dcb": ["common/base"],
     "common/dpdk": ["common"],
     "pfc": ["common/base", "common/wire"],
     "switch/io": ["common", "pfc", "switch"],
     "switch": ["common/base", "common/counters", "common/packet", "common/egress", "common/fault", "common/wire", "pfc",
-               "switch/core", "switch/pipeline", "switch/l2", "switch/config"],
+               "common/dcb", "switch/core", "switch/pipeline", "switch/l2", "switch/mmu", "switch/qos", "switch/config"],
     "nic/wire": ["common/base", "common/packet", "common/counters", "common/wire"],
     "nic/transport": ["common/base", "common/packet", "common/counters", "nic/wire"],
     "nic/memory": ["common/base", "nic/wire", "nic/transport"],
@@ -35,7 +36,7 @@ ALLOWED = {
     "nic": ["common", "nic"],
     "provider/abi": [],
     "provider": ["provider"],
-    "tools": ["common/base", "common/control", "common/fault", "common/counters", "tools"],
+    "tools": ["common/base", "common/control", "common/dcb", "common/fault", "common/counters", "tools"],
 }
 DPDK_FOLDERS = ("common/dpdk", "switch/io", "nic/io", "switch/main.cpp", "nic/main.cpp")
 # The cores: no clock, no randomness of their own, no thread, no file, no socket.

@@ -55,6 +55,8 @@ std::string shown(const Parameter& p) {
             return fmt::format("{} {}", name, p.value);
         case Kind::operand:
             return name;
+        case Kind::rest:
+            return name;
         case Kind::command:
             return "-- CMD [ARG…]";
     }
@@ -159,7 +161,7 @@ private:
             word.resize(equals);
         }
         for (const Parameter& p : parameters_) {
-            if (p.kind == Kind::operand || p.kind == Kind::command) continue;
+            if (p.kind == Kind::operand || p.kind == Kind::command || p.kind == Kind::rest) continue;
             const auto names = spellings(p.name);
             if (std::find(names.begin(), names.end(), word) == names.end()) continue;
             return take_named(p, word, joined, arguments);
@@ -184,7 +186,12 @@ private:
     Outcome take_operand(const std::string& word, Arguments& arguments) {
         const bool option_like = word.size() > 1 && word[0] == '-';
         for (const Parameter& p : parameters_) {
-            if (option_like || p.kind != Kind::operand || arguments.has(p.name)) continue;
+            if (option_like || (p.kind != Kind::operand && p.kind != Kind::rest)) continue;
+            if (p.kind == Kind::rest) {
+                arguments.add_rest(word);
+                return done();
+            }
+            if (arguments.has(p.name)) continue;
             arguments.set(p.name, word);
             return done();
         }
@@ -196,8 +203,9 @@ private:
     Outcome check_required(const Arguments& arguments) const {
         for (const Parameter& p : parameters_) {
             if (!p.required) continue;
-            const bool given =
-                p.kind == Kind::command ? !arguments.command().empty() : arguments.has(plain_name(p.name));
+            const bool given = p.kind == Kind::command ? !arguments.command().empty()
+                               : p.kind == Kind::rest  ? !arguments.rest().empty()
+                                                       : arguments.has(plain_name(p.name));
             if (!given) return wrong_usage(fmt::format("{} is missing: {}", shown(p), p.help));
         }
         return done();
@@ -243,7 +251,8 @@ std::string Arguments::run_dir() const {
 const std::vector<Command>& all_commands() {
     static const std::vector<Command> commands = [] {
         std::vector<Command> all;
-        for (const auto& part : {lab_commands(), run_commands(), show_commands(), fault_commands(), pcap_commands()}) {
+        for (const auto& part :
+             {lab_commands(), run_commands(), show_commands(), dcb_commands(), fault_commands(), pcap_commands()}) {
             all.insert(all.end(), part.begin(), part.end());
         }
         return all;

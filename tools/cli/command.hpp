@@ -30,6 +30,7 @@ enum class Kind {
     key,      // drop 0.01: a word and its value, in any order
     operand,  // FILE, by position
     command,  // -- CMD [ARG…]: everything after the two dashes
+    rest,     // WORD…: all words that are nothing else, for a grammar of its own
 };
 
 struct Parameter {
@@ -48,14 +49,17 @@ public:
     std::optional<std::string> get(std::string_view name) const;
     std::string get_or(std::string_view name, std::string_view otherwise) const;
     const std::vector<std::string>& command() const { return command_; }
+    const std::vector<std::string>& rest() const { return rest_; }
     std::string run_dir() const;
 
     void set(std::string_view name, std::string value) { values_[std::string(name)] = std::move(value); }
+    void add_rest(std::string word) { rest_.push_back(std::move(word)); }
     void set_command(std::vector<std::string> command) { command_ = std::move(command); }
 
 private:
     std::map<std::string, std::string> values_;
     std::vector<std::string> command_;
+    std::vector<std::string> rest_;
 };
 
 struct Command {
@@ -75,6 +79,7 @@ int dispatch(const std::vector<std::string>& words);
 std::vector<Command> lab_commands();
 std::vector<Command> run_commands();
 std::vector<Command> fault_commands();
+std::vector<Command> dcb_commands();
 std::vector<Command> show_commands();
 std::vector<Command> pcap_commands();
 
