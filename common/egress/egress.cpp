@@ -5,67 +5,180 @@
 
 namespace vroce {
 
+namespace {
+constexpr std::uint64_t line_bytes(std::uint32_t frame_bytes) {
+    return std::uint64_t{frame_bytes} + kLineOverheadBytes;
+}
+constexpr unsigned lowest(unsigned mask) {
+    return static_cast<unsigned>(std::countr_zero(mask));
+}
+constexpr unsigned highest(unsigned mask) {
+    return static_cast<unsigned>(std::bit_width(mask)) - 1;
+}
+}  // namespace
+
+Egress::Egress(const EgressConfig& config) : config_(config), speed_(config.speed_bps) {
+    set_schedule(config.schedule);
+}
+
 Egress::~Egress() {
-    paused_ = 0;
-    while (Packet* packet = pop_next()) release(packet);
+    while (Packet* packet = take_any()) release(packet);
+}
+
+void Egress::set_schedule(const PortSchedule& schedule) {
+    config_.schedule = schedule;
+    dwrr_.set_weights(schedule);
+    strict_ = 0;
+    shaped_ = 0;
+    for (unsigned q = 0; q < kQueues; ++q) {
+        if (schedule[q].discipline == QueueDiscipline::kStrict) strict_ |= 1u << q;
+        if (schedule[q].max_rate_bps == 0) {
+            shapers_[q] = Shaper{};
+            continue;
+        }
+        shaped_ |= 1u << q;
+        shapers_[q].set(schedule[q].max_rate_bps, schedule[q].burst_bytes);
+        refresh_ready(q);
+    }
 }
 
 bool Egress::enqueue(Packet* packet, unsigned queue) {
+    const unsigned index = queue % kQueues;
+    QueueCounters& counters = queue_counters_[index];
     if (backlog_bytes_ + packet->length > config_.limit_bytes) {
         ++counters_.refused;
+        ++counters.refused;
         return false;
     }
-    if (backlog_packets_ == 0) was_idle_ = true;
-    Queue& q = queues_[queue % kQueues];
+    // Queues that are paused or wait for their shapers leave the line idle as empty ones do.
+    if ((eligible() & ~shaped_) == 0) was_idle_ = true;
+    Queue& q = queues_[index];
     packet->next = nullptr;
-    if (q.head == nullptr)
+    const bool was_empty = q.head == nullptr;
+    if (was_empty)
         q.head = packet;
     else
         q.tail->next = packet;
     q.tail = packet;
-    occupied_ |= 1u << (queue % kQueues);
+    occupied_ |= 1u << index;
+    q.bytes += packet->length;
     backlog_bytes_ += packet->length;
     ++backlog_packets_;
+    if (was_empty) refresh_ready(index);
+    counters.backlog_bytes_max = std::max(counters.backlog_bytes_max, q.bytes);
     counters_.backlog_bytes_max = std::max(counters_.backlog_bytes_max, backlog_bytes_);
     return true;
 }
 
 void Egress::set_paused(Instant now, std::uint8_t mask) {
+    if (mask == paused_) return;
     const bool was_stopped = occupied_ != 0 && eligible() == 0;
+    resume(now, paused_ & ~mask);
+    for (unsigned begins = mask & ~paused_; begins != 0; begins &= begins - 1) paused_since_[lowest(begins)] = now;
     paused_ = mask;
     if (was_stopped) wire_free_at_ = std::max(wire_free_at_, now);
 }
 
-Packet* Egress::pop_next() {
-    if (eligible() == 0) return nullptr;
-    // Strict by queue number until the scheduler has weights; with one class in use this is first in, first out.
-    const unsigned index = static_cast<unsigned>(std::bit_width(eligible())) - 1;
-    Queue& q = queues_[index];
+void Egress::resume(Instant now, unsigned queues) {
+    for (unsigned ends = queues & shaped_; ends != 0; ends &= ends - 1) {
+        const unsigned q = lowest(ends);
+        shapers_[q].stood_still(paused_since_[q], now);
+        refresh_ready(q);
+    }
+}
+
+void Egress::refresh_ready(unsigned queue) {
+    Queue& q = queues_[queue];
+    if ((shaped_ >> queue & 1) != 0 && q.head != nullptr)
+        q.ready_at = shapers_[queue].ready_at(line_bytes(q.head->length));
+}
+
+unsigned Egress::ready(Instant now) const {
+    unsigned candidates = eligible();
+    for (unsigned rest = candidates & shaped_; rest != 0; rest &= rest - 1)
+        if (queues_[lowest(rest)].ready_at > now) candidates &= ~(rest & -rest);
+    return candidates;
+}
+
+Instant Egress::earliest_ready() const {
+    Instant earliest = kNever;
+    for (unsigned rest = eligible(); rest != 0; rest &= rest - 1)
+        earliest = std::min(earliest, queues_[lowest(rest)].ready_at);
+    return earliest;
+}
+
+Instant Egress::next_deadline() const {
+    if (eligible() == 0) return kNever;
+    if ((eligible() & ~shaped_) != 0) return wire_free_at_;
+    return std::max(wire_free_at_, earliest_ready());
+}
+
+unsigned Egress::choose(unsigned candidates) const {
+    const unsigned strict = candidates & strict_;
+    return strict != 0 ? highest(strict) : dwrr_.pick(candidates);
+}
+
+Packet* Egress::pop(unsigned queue) {
+    Queue& q = queues_[queue];
     Packet* packet = q.head;
     q.head = packet->next;
     packet->next = nullptr;
-    if (q.head == nullptr) occupied_ &= ~(1u << index);
+    if (q.head == nullptr) occupied_ &= ~(1u << queue);
+    q.bytes -= packet->length;
     backlog_bytes_ -= packet->length;
     --backlog_packets_;
+    last_queue_ = queue;
+    return packet;
+}
+
+Packet* Egress::take_any() {
+    if (occupied_ == 0) return nullptr;
+    const unsigned queue = highest(occupied_);
+    Packet* packet = pop(queue);
+    refresh_ready(queue);
     return packet;
 }
 
 Packet* Egress::dequeue(Instant now) {
-    if (eligible() == 0 || wire_free_at_ > now) return nullptr;
-    Packet* packet = pop_next();
-    if (config_.speed_bps != 0) occupy_line(now, packet->length);
-    ++counters_.packets;
-    counters_.bytes += packet->length;
+    if (wire_free_at_ > now) return nullptr;
+    const unsigned candidates = ready(now);
+    if (candidates == 0) return nullptr;
+    // While all waited for their shapers the line was idle: there is nothing to catch up on before the first was ready.
+    if ((eligible() & ~shaped_) == 0) wire_free_at_ = std::max(wire_free_at_, earliest_ready());
+    const unsigned queue = choose(candidates);
+    Packet* packet = pop(queue);
+    charge(now, queue, packet->length);
+    count(now, queue, *packet);
     return packet;
 }
 
+void Egress::charge(Instant now, unsigned queue, std::uint32_t frame_bytes) {
+    occupy_line(now, frame_bytes);
+    if ((strict_ >> queue & 1) == 0) dwrr_.charge(queue, line_bytes(frame_bytes));
+    if ((shaped_ >> queue & 1) == 0) return;
+    shapers_[queue].take(now, line_bytes(frame_bytes));
+    refresh_ready(queue);
+}
+
+void Egress::count(Instant now, unsigned queue, const Packet& packet) {
+    ++counters_.packets;
+    counters_.bytes += packet.length;
+    QueueCounters& counters = queue_counters_[queue];
+    ++counters.packets;
+    counters.bytes += packet.length;
+    if (packet.meta.time.ps > 0 && packet.meta.time <= now) counters.delay.add(now - packet.meta.time);
+}
+
 void Egress::occupy_line(Instant now, std::uint32_t frame_bytes) {
+    if (speed_.bps() == 0) return;
     // An idle port may start at most idle_credit in the past, a backlogged one catches up on what its worker missed.
-    const Duration credit = was_idle_ ? config_.idle_credit : config_.catch_up;
+    const Instant earliest = now - (was_idle_ ? config_.idle_credit : config_.catch_up);
     was_idle_ = false;
-    wire_free_at_ = std::max(wire_free_at_, now - credit);
-    const std::uint64_t bits = (std::uint64_t{frame_bytes} + kLineOverheadBytes) * 8;
-    wire_free_at_ += picoseconds(static_cast<std::int64_t>(bits * 1'000'000'000'000u / config_.speed_bps));
+    if (wire_free_at_ < earliest) {
+        wire_free_at_ = earliest;
+        wire_fraction_q32_ = 0;
+    }
+    speed_.advance(wire_free_at_, wire_fraction_q32_, line_bytes(frame_bytes));
 }
 
 }  // namespace vroce
