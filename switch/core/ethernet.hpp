@@ -15,6 +15,8 @@ inline constexpr std::uint16_t kTypeSTag = 0x88a8;
 inline constexpr std::uint16_t kTypeMacControl = 0x8808;
 
 inline constexpr std::uint16_t kVidMask = 0x0fff;
+inline constexpr std::uint16_t kPcpMask = 0xe000;
+inline constexpr unsigned kPcpShift = 13;
 
 inline std::uint16_t read_be16(const std::uint8_t* at) {
     return static_cast<std::uint16_t>(at[0] << 8 | at[1]);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "switch/core/drop_reason.hpp"
+#include "switch/core/qos_config.hpp"
 #include "switch/l2/mac.hpp"
 
 namespace vroce::sw {
@@ -29,15 +30,36 @@ struct TrafficCounters {
     }
 };
 
+struct PriorityCounters {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+
+    void count(std::uint32_t frame_bytes) {
+        ++packets;
+        bytes += frame_bytes;
+    }
+};
+
 struct PortCounters {
     TrafficCounters rx;
     TrafficCounters tx;  ///< given to the port's queue, as RFC 2863's ifOut…Pkts: sent, waiting or lost with the link
     std::uint64_t rx_mac_control = 0;  ///< consumed by the MAC layer, never forwarded
     std::uint64_t flooded = 0;         ///< frames from this port that went to all members of their VLAN
     std::uint64_t learn_refused = 0;   ///< source addresses not learnt because the FDB was full for this port
+    std::array<PriorityCounters, kPriorities> rx_priority{};  ///< frames that have a VLAN, by priority group
+    /// RoCE that came in a priority without PFC while the switch has PFC at all: by the DSCP that put it there, or by
+    /// the PCP (0 for RoCE v1 without a tag).
+    std::array<std::uint64_t, kDscps> roce_in_lossy_class_dscp{};
+    std::array<std::uint64_t, kPcps> roce_in_lossy_class_pcp{};
     std::array<std::uint64_t, kDropReasons> drops{};
 
     void drop(DropReason reason) { ++drops[index(reason)]; }
+    std::uint64_t roce_in_lossy_class() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t count : roce_in_lossy_class_dscp) sum += count;
+        for (const std::uint64_t count : roce_in_lossy_class_pcp) sum += count;
+        return sum;
+    }
     std::uint64_t dropped() const {
         std::uint64_t sum = 0;
         for (const std::uint64_t count : drops) sum += count;

@@ -1,8 +1,9 @@
-// The list of stages, and nothing else. Places in brackets belong to stages that routing, priorities and the buffer
-// manager bring with them.
+// The list of stages, and nothing else. Places in brackets belong to stages that routing and the buffer manager
+// bring with them.
 #include "switch/pipeline/pipeline.hpp"
 
 #include "switch/pipeline/classify.hpp"
+#include "switch/pipeline/classify_priority.hpp"
 #include "switch/pipeline/enqueue.hpp"
 #include "switch/pipeline/learn.hpp"
 #include "switch/pipeline/link_local.hpp"
@@ -10,21 +11,24 @@
 #include "switch/pipeline/mac_control.hpp"
 #include "switch/pipeline/mtu.hpp"
 #include "switch/pipeline/parse.hpp"
+#include "switch/pipeline/remark.hpp"
 #include "switch/pipeline/replicate.hpp"
 #include "switch/pipeline/retag.hpp"
 
 namespace vroce::sw {
 
 void run_pipeline(Burst& burst, Departures& departures, const PipelineTables& tables) {
+    const PortQosConfig& qos = tables.config.ports[burst.in_port()].qos;
+
     // Ingress half: one entry a frame.
     parse(burst);
     mac_control(burst);
     link_local(burst);
     classify(burst, tables.config.vlans);
-    // [classify_priority: DSCP or PCP to traffic class, queue and priority group]
+    classify_priority(burst, qos, tables.config.pfc_in_use);
     learn(burst, tables.fdb);
     // [route: frames to the switch's own address]
-    lookup(burst, tables.fdb, tables.config.vlans, tables.usable);
+    lookup(burst, tables.fdb, tables.config.vlans, tables.usable, qos.flow_control.pfc_enable);
     // [mmu: admit against pool and priority group, one charge a frame]
 
     // Egress half: one entry a copy.
@@ -32,6 +36,7 @@ void run_pipeline(Burst& burst, Departures& departures, const PipelineTables& ta
     mtu(departures, tables.config.ports, tables.ports);
     // [ecn: mark by the queue's depth]
     retag(departures, tables.config.vlans, tables.ports);
+    remark(departures, tables.config);
     enqueue(departures, tables.ports);
 }
 

@@ -8,16 +8,24 @@
 namespace vroce::sw {
 namespace {
 
+/// Later stages mark the IP header, so its place has to follow.
+void shift_l3(Packet& packet, int bytes) {
+    std::uint16_t& offset = packet.meta.l3_offset;
+    if (offset != 0) offset = static_cast<std::uint16_t>(offset + bytes);
+}
+
 void push_tag(Packet& packet, std::uint16_t tci) {
     std::uint8_t* start = packet.push(kTagBytes);
     std::memmove(start, start + kTagBytes, kTypeOffset);
     write_be16(start + kTypeOffset, kTypeCTag);
     write_be16(start + kTypeOffset + 2, tci);
+    shift_l3(packet, kTagBytes);
 }
 
 void pop_tag(Packet& packet) {
     std::memmove(packet.data + kTagBytes, packet.data, kTypeOffset);
     packet.pull(kTagBytes);
+    shift_l3(packet, -static_cast<int>(kTagBytes));
 }
 
 }  // namespace

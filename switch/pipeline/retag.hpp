@@ -1,4 +1,5 @@
 // Stage: gives a frame the VLAN tag that its output port wants. Priority (PCP) and DEI stay as they came.
+// Moves packet->meta.l3_offset with the header.
 #pragma once
 
 #include "switch/core/departures.hpp"
