@@ -26,6 +26,7 @@ Egress::~Egress() {
 }
 
 void Egress::set_schedule(const PortSchedule& schedule) {
+    if ((eligible() & ~shaped_) == 0) was_idle_ = true;
     config_.schedule = schedule;
     dwrr_.set_weights(schedule);
     strict_ = 0;
@@ -50,11 +51,11 @@ bool Egress::enqueue(Packet* packet, unsigned queue) {
         ++counters.refused;
         return false;
     }
-    // Queues that are paused or wait for their shapers leave the line idle as empty ones do.
-    if ((eligible() & ~shaped_) == 0) was_idle_ = true;
     Queue& q = queues_[index];
     packet->next = nullptr;
     const bool was_empty = q.head == nullptr;
+    // Queues that are paused or wait for their shapers leave the line idle as empty ones do.
+    if (was_empty && (eligible() & ~shaped_) == 0) was_idle_ = true;
     if (was_empty)
         q.head = packet;
     else
@@ -167,6 +168,11 @@ void Egress::count(Instant now, unsigned queue, const Packet& packet) {
     ++counters.packets;
     counters.bytes += packet.length;
     if (packet.meta.time.ps > 0 && packet.meta.time <= now) counters.delay.add(now - packet.meta.time);
+}
+
+void Egress::take_line(Instant now, std::uint32_t frame_bytes) {
+    if ((eligible() & ~shaped_) == 0) was_idle_ = true;
+    occupy_line(now, frame_bytes);
 }
 
 void Egress::occupy_line(Instant now, std::uint32_t frame_bytes) {

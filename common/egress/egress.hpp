@@ -85,7 +85,7 @@ public:
     /// dequeue(now) gives a packet.
     [[nodiscard]] Instant next_deadline() const;
     /// A frame that went by these queues takes the line for its time: what waits here leaves so much later.
-    void occupy_line(Instant now, std::uint32_t frame_bytes);
+    void take_line(Instant now, std::uint32_t frame_bytes);
 
     [[nodiscard]] std::uint64_t backlog_bytes() const { return backlog_bytes_; }
     [[nodiscard]] std::size_t backlog_packets() const { return backlog_packets_; }
@@ -106,6 +106,7 @@ private:
     [[nodiscard]] Instant earliest_ready() const;
     [[nodiscard]] unsigned choose(unsigned candidates) const;
     [[nodiscard]] Packet* pop(unsigned queue);
+    void occupy_line(Instant now, std::uint32_t frame_bytes);
     void charge(Instant now, unsigned queue, std::uint32_t frame_bytes);
     void count(Instant now, unsigned queue, const Packet& packet);
     void refresh_ready(unsigned queue);
