@@ -28,8 +28,8 @@ public:
     void add(Packet* packet, const Frame& frame) { list_[count_++] = {packet, &frame}; }
     std::span<Departure> list() { return {list_.data(), count_}; }
 
-    /// Runs a stage's decision on each copy and keeps those that go on, in order. Drops are counted on the output port;
-    /// a consumed one belongs to a queue now.
+    /// Runs a stage's decision on each copy and keeps those that go on, in order. Drops are counted on the port that
+    /// the reason names; a consumed one belongs to a queue now.
     template <typename Decide>
     void filter(std::span<PortState> ports, Decide decide) {
         std::size_t kept = 0;
@@ -39,7 +39,8 @@ public:
             if (verdict.outcome == Outcome::kNext) [[likely]] {
                 list_[kept++] = departure;
             } else if (verdict.outcome == Outcome::kDrop) {
-                ports[departure.port()].counters.drop(verdict.reason);
+                const bool ingress = counted_at_ingress(verdict.reason);
+                ports[ingress ? departure.packet->meta.in_port : departure.port()].counters.drop(verdict.reason);
                 release(departure.packet);
             }
         }

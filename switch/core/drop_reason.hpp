@@ -60,6 +60,10 @@ inline constexpr std::array<std::string_view, kDropReasons> kDropLabels{
 static_assert(static_cast<std::size_t>(DropReason::kEgressFull) + 1 == kDropReasons);
 static_assert(!kDropLabels.back().empty());
 
+/// On which of its two ports a frame's end is counted.
+constexpr bool counted_at_ingress(DropReason reason) {
+    return reason < DropReason::kMtuExceeded;
+}
 constexpr std::size_t index(DropReason reason) {
     return static_cast<std::size_t>(reason);
 }

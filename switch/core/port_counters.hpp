@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "switch/core/buffer_config.hpp"
 #include "switch/core/drop_reason.hpp"
 #include "switch/core/qos_config.hpp"
 #include "switch/l2/mac.hpp"
@@ -40,6 +41,13 @@ struct PriorityCounters {
     }
 };
 
+/// ECN marks of one queue.
+struct EcnCounters {
+    std::uint64_t marked = 0;
+    std::uint64_t marked_after_gap = 0;  ///< soon after the worker was away: its queue, not the network's
+    std::uint64_t not_ect = 0;           ///< would have been marked, but its transport does not know ECN
+};
+
 struct PortCounters {
     TrafficCounters rx;
     TrafficCounters tx;  ///< given to the port's queue, as RFC 2863's ifOut…Pkts: sent, waiting or lost with the link
@@ -52,6 +60,7 @@ struct PortCounters {
     std::array<std::uint64_t, kDscps> roce_in_lossy_class_dscp{};
     std::array<std::uint64_t, kPcps> roce_in_lossy_class_pcp{};
     std::array<std::uint64_t, kDropReasons> drops{};
+    std::array<EcnCounters, kQueues> ecn{};
 
     void drop(DropReason reason) { ++drops[index(reason)]; }
     std::uint64_t roce_in_lossy_class() const {

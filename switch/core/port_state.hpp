@@ -1,17 +1,39 @@
-// What the switch keeps for each port: its counters and its way out.
+// What the switch keeps for each port: its counters, its queues' curves, its flow control and its way out.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 
 #include "common/egress/port_tx.hpp"
+#include "pfc/flow_control.hpp"
+#include "switch/core/buffer_config.hpp"
 #include "switch/core/port_counters.hpp"
+#include "switch/qos/congestion.hpp"
 
 namespace vroce::sw {
 
+struct QueueState {
+    std::optional<CongestionCurve> ecn;   ///< marks at dequeue
+    std::optional<CongestionCurve> wred;  ///< drops at admission
+};
+
 struct PortState {
+    PortState() = default;
+    ~PortState() {
+        if (spare_control != nullptr) release(spare_control);
+    }
+    PortState(const PortState&) = delete;
+    PortState& operator=(const PortState&) = delete;
+
     PortCounters counters;
-    std::uint32_t limit_packets = 0;
-    std::unique_ptr<PortTx> tx;  ///< none: the port has no device and is never up
+    std::uint64_t limit_bytes = 0;    ///< of what waits for the port, for frames that the buffer manager does not know
+    std::uint32_t limit_packets = 0;  ///< likewise
+    std::array<QueueState, kQueues> queues;
+    FlowControl flow_control;
+    PacketPool* pool = nullptr;
+    Packet* spare_control = nullptr;  ///< for the next pause frame: it must not fail for want of a packet
+    std::unique_ptr<PortTx> tx;       ///< none: the port has no device and is never up
 };
 
 }  // namespace vroce::sw

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "common/base/random.hpp"
 #include "common/base/time.hpp"
 #include "common/packet/packet.hpp"
 #include "common/packet/port.hpp"
@@ -14,6 +15,7 @@
 #include "switch/core/port_state.hpp"
 #include "switch/core/switch_config.hpp"
 #include "switch/l2/fdb.hpp"
+#include "switch/mmu/buffer_manager.hpp"
 
 namespace vroce::sw {
 
@@ -21,6 +23,7 @@ namespace vroce::sw {
 class Switch {
 public:
     Switch(ConfigSnapshot config, std::uint64_t seed);
+    ~Switch();
     Switch(const Switch&) = delete;
     Switch& operator=(const Switch&) = delete;
 
@@ -32,7 +35,7 @@ public:
 
     /// Tells that a device's link came or went. A port is up when its device is and its configuration lets it; one that
     /// is down gets no frames, and its stations are forgotten.
-    void set_link(PortId port, bool up);
+    void set_link(Instant now, PortId port, bool up);
 
     /// Takes ownership of frames that came in by `port`, at most kBurst, in order. Frames of a port that is
     /// administratively down must not be given.
@@ -44,6 +47,12 @@ public:
 
     /// Does what is due; call it when next_deadline() has come, or more often.
     void on_timeout(Instant now) { fdb_.age(now); }
+
+    /// First thing in an iteration: repeats the pauses that are due, since a worker that was away for long must do that
+    /// before anything else (design D11e). After a gap of more than kGap, marks are counted apart for a while.
+    void begin_iteration(Instant now);
+    /// The worker slept, since there was nothing to do: that gap was meant.
+    void forgive_gap() { now_ = Instant{}; }
     /// When something happens without a frame coming in: a port may send again, entries age. kNever if nothing will.
     [[nodiscard]] Instant next_deadline() const;
 
@@ -56,16 +65,36 @@ public:
     PortTx* tx(PortId port) { return ports_[port].tx.get(); }
     const PortTx* tx(PortId port) const { return ports_[port].tx.get(); }
     const Fdb& fdb() const { return fdb_; }
+    const BufferManager& buffers() const { return buffers_; }
+    FlowControl& flow_control(PortId port) { return ports_[port].flow_control; }
+    const FlowControl& flow_control(PortId port) const { return ports_[port].flow_control; }
+    /// True while the port's lossless priority groups have room for a burst of its largest frames: else it had better
+    /// not be read, so that its ring pushes back.
+    bool may_receive(PortId port) const;
 
 private:
+    /// A packet that leaves one of a port's queues.
+    struct Exit {
+        Switch* owner = nullptr;
+        PortId port = 0;
+    };
+    static void on_departure(void* exit, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now);
+    void depart(PortId port, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now);
+    void configure_port(Instant now, PortId port);
+    bool send_pauses(Instant now, PortId port);
     void refresh_usable();
 
     ConfigSnapshot config_;
     Fdb fdb_;
+    Random random_;  ///< for early marks and drops
+    BufferManager buffers_;
     std::vector<PortState> ports_;
+    std::vector<Exit> exits_;
     PortSet links_ = 0;   ///< devices whose link is up
     PortSet usable_ = 0;  ///< of these, the ports that may forward
     Departures departures_;
+    Instant now_{};             ///< of the last iteration
+    Instant gap_echo_until_{};  ///< queues still hold what a gap of the worker made wait
 };
 
 }  // namespace vroce::sw

@@ -10,7 +10,9 @@
 #include "switch/core/buffer_config.hpp"
 #include "switch/core/limits.hpp"
 #include "switch/core/qos_config.hpp"
+#include "switch/l2/mac.hpp"
 #include "switch/l2/vlan_table.hpp"
+#include "switch/mmu/limits.hpp"
 
 namespace vroce::sw {
 
@@ -29,7 +31,11 @@ struct SwitchConfig {
     std::vector<PortConfig> ports;  ///< a port's index is its PortId; at most kMaxPorts
     VlanTable vlans;
     Duration fdb_ageing = seconds(300);
+    /// Port p sends its pause frames from mac + p. Locally administered unless the file says otherwise.
+    Mac mac = 0x0276'726f'6300;
     BufferConfig buffers;
+    /// What is made of `buffers` for the ports as they are (mmu/plan.hpp). Empty: nothing is accounted.
+    BufferLimits buffer_limits;
     /// Some port has a lossless priority, so that RoCE outside of one is worth a count. Kept beside the ports because
     /// it is asked for each frame.
     bool pfc_in_use = false;

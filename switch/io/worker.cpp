@@ -30,6 +30,7 @@ Worker::Worker(Switch& core, IoPorts& ports, MbufPool& pool, Mailbox& mailbox, P
 void Worker::run() {
     while (!stop_) {
         const Instant now = clock_.now();
+        core_.begin_iteration(now);
         bool worked = mailbox_.drain();
         worked |= check_links(now);
         worked |= receive_all(now);  // of every port, before the first transmit: pauses are heard in time
@@ -56,7 +57,7 @@ bool Worker::check_links(Instant now) {
     bool changed = false;
     for (const auto& port : ports_.ports) {
         changed |= port->device->update_link(now);
-        core_.set_link(port->id, port->device->link_up());
+        core_.set_link(now, port->id, port->device->link_up());
     }
     counters_.link_changes += changed ? 1 : 0;
     return changed;
@@ -111,7 +112,10 @@ bool Worker::hold_back(Instant now) {
 /// Says that it sleeps, looks once more, sleeps: a frame that comes in between rings the doorbell.
 void Worker::sleep(Instant now) {
     for (const auto& port : ports_.ports) port->device->set_sleeping(true);
-    if (!receive_all(now)) sleeper_.sleep(now, next_deadline(now));
+    if (!receive_all(now)) {
+        sleeper_.sleep(now, next_deadline(now));
+        core_.forgive_gap();
+    }
     for (const auto& port : ports_.ports) port->device->set_sleeping(false);
 }
 

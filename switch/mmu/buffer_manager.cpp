@@ -69,6 +69,18 @@ std::uint64_t BufferManager::group_limit_bytes(PortId port, unsigned group) cons
     return limits ? limits->shared.limit_bytes(free_bytes(limits->pool)) : 0;
 }
 
+bool BufferManager::headroom_for(PortId port, std::uint64_t bytes) const {
+    for (unsigned groups = ports_[port].congested; groups != 0; groups &= groups - 1) {
+        const auto g = static_cast<unsigned>(__builtin_ctz(groups));
+        const auto& limits = limits_.ports[port].groups[g];
+        if (!limits) continue;
+        const std::uint64_t pooled = limits_.pools[limits->pool].headroom_bytes;
+        const bool pool_full = pooled != 0 && minus(pooled, pools_[limits->pool].headroom_bytes) < bytes;
+        if (pool_full || minus(limits->headroom_bytes, ports_[port].groups[g].headroom_bytes) < bytes) return false;
+    }
+    return true;
+}
+
 Admission BufferManager::admit(Packet& packet) {
     return admit(packet, nullptr);
 }

@@ -76,6 +76,8 @@ public:
     [[nodiscard]] const QueueUse& queue(PortId port, unsigned queue) const { return ports_[port].queues[queue]; }
     [[nodiscard]] const PoolUse& pool(std::size_t pool) const { return pools_[pool]; }
     [[nodiscard]] const BufferLimits& limits() const { return limits_; }
+    /// True when every lossless group of the port that is in headroom has room for so many more bytes there.
+    [[nodiscard]] bool headroom_for(PortId port, std::uint64_t bytes) const;
     /// What a group may use of the shared room at this moment.
     [[nodiscard]] std::uint64_t group_limit_bytes(PortId port, unsigned group) const;
     /// What a frame of this length takes: with its FCS, in whole cells.

@@ -8,14 +8,32 @@
 namespace vroce::sw {
 namespace {
 
+constexpr const char* kDefaultPool = "vroce_default";
+constexpr std::uint64_t kDefaultPoolBytesPerPort = std::uint64_t{1} << 20;
+constexpr std::uint64_t kDefaultXonOffsetBytes = 4'096;
+
+BufferProfileConfig default_profile(std::uint16_t pool) {
+    BufferProfileConfig profile;
+    profile.name = "vroce_lossless";
+    profile.pool = pool;
+    profile.dynamic_alpha = std::int8_t{0};
+    profile.lossless = true;
+    profile.xon_offset_bytes = kDefaultXonOffsetBytes;
+    return profile;
+}
+
 class Planner {
 public:
-    Planner(const BufferConfig& config, std::span<const std::string> names, std::span<const std::uint64_t> headroom)
-        : config_(config), names_(names), needed_(headroom), promised_(config.pools.size()) {}
+    Planner(const SwitchConfig& config, std::span<const std::uint64_t> headroom)
+        : ports_(config.ports), config_(config.buffers), needed_(headroom) {
+        config_.ports.resize(ports_.size());
+        add_defaults();
+        promised_.resize(config_.pools.size());
+    }
 
     Result<BufferPlan> plan() {
         plan_.limits.cell_bytes = config_.cell_bytes;
-        plan_.limits.ports.resize(names_.size());
+        plan_.limits.ports.resize(ports_.size());
         for (std::size_t p = 0; p < config_.ports.size(); ++p) {
             for (unsigned g = 0; g < kPriorityGroups; ++g)
                 if (const auto profile = config_.ports[p].pg[g]) plan_group(p, g, config_.profiles[*profile]);
@@ -36,6 +54,50 @@ public:
     }
 
 private:
+    [[nodiscard]] bool has_flow_control(std::size_t port, unsigned group) const {
+        const FlowControlConfig& flow = ports_[port].qos.flow_control;
+        return flow.link_pause || flow.lossless(group);
+    }
+
+    /// Groups of lossless priorities that have no profile. With 802.3x that is the default priority's group, since all
+    /// others share its fate.
+    [[nodiscard]] bool wants_default(std::size_t port, unsigned group) const {
+        const PortConfig& config = ports_[port];
+        if (config_.ports[port].pg[group]) return false;
+        if (config.qos.flow_control.link_pause)
+            return group == config.qos.ingress.tc_to_priority[config.qos.ingress.default_tc];
+        return config.qos.flow_control.lossless(group);
+    }
+
+    void add_defaults() {
+        std::optional<std::uint16_t> profile;
+        for (std::size_t p = 0; p < ports_.size(); ++p) {
+            for (unsigned g = 0; g < kPriorityGroups; ++g) {
+                if (!wants_default(p, g)) continue;
+                if (!profile) profile = add_default_profile();
+                const BufferPoolConfig& pool = config_.pools[config_.profiles[*profile].pool];
+                if (pool.name == kDefaultPool) grow_default_pool(needed_[p]);
+                config_.ports[p].pg[g] = *profile;
+            }
+        }
+    }
+
+    std::uint16_t add_default_profile() {
+        const auto pool = std::find_if(config_.pools.begin(), config_.pools.end(),
+                                       [](const BufferPoolConfig& p) { return p.type != BufferPoolType::kEgress; });
+        const auto index = static_cast<std::uint16_t>(pool - config_.pools.begin());
+        if (pool == config_.pools.end()) {
+            BufferPoolConfig own;
+            own.name = kDefaultPool;
+            own.size_bytes = kDefaultPoolBytesPerPort * ports_.size();
+            config_.pools.push_back(own);
+        }
+        config_.profiles.push_back(default_profile(index));
+        return static_cast<std::uint16_t>(config_.profiles.size() - 1);
+    }
+
+    void grow_default_pool(std::uint64_t bytes) { config_.pools.back().size_bytes += bytes; }
+
     [[nodiscard]] static Threshold threshold(const BufferProfileConfig& profile) {
         Threshold threshold;
         if (profile.dynamic_alpha) threshold.alpha_exponent = *profile.dynamic_alpha;
@@ -48,7 +110,7 @@ private:
         limits.pool = static_cast<std::uint8_t>(profile.pool);
         limits.reserved_bytes = profile.size_bytes;
         limits.shared = threshold(profile);
-        if (profile.lossless) limits.headroom_bytes = headroom(port, group, profile);
+        if (profile.lossless && has_flow_control(port, group)) limits.headroom_bytes = headroom(port, group, profile);
         limits.xon_bytes = profile.xon_bytes;
         limits.xon_offset_bytes = profile.xon_offset_bytes;
         promised_[profile.pool] += limits.reserved_bytes;
@@ -63,7 +125,7 @@ private:
         plan_.raised.push_back(
             fmt::format("BUFFER_PG|{}|{}: headroom raised from {} to {} bytes, which this port's ring "
                         "and cable can bring after a pause",
-                        names_[port], group, profile.xoff_bytes, needed));
+                        ports_[port].name, group, profile.xoff_bytes, needed));
         return needed;
     }
 
@@ -73,8 +135,8 @@ private:
         promised_[profile.pool] += profile.size_bytes;
     }
 
-    const BufferConfig& config_;
-    std::span<const std::string> names_;
+    const std::vector<PortConfig>& ports_;
+    BufferConfig config_;
     std::span<const std::uint64_t> needed_;
     std::vector<std::uint64_t> promised_;  ///< of each pool: what single users have of their own
     BufferPlan plan_;
@@ -82,9 +144,8 @@ private:
 
 }  // namespace
 
-Result<BufferPlan> plan_buffers(const BufferConfig& config, std::span<const std::string> port_names,
-                                std::span<const std::uint64_t> headroom_bytes) {
-    return Planner(config, port_names, headroom_bytes).plan();
+Result<BufferPlan> plan_buffers(const SwitchConfig& config, std::span<const std::uint64_t> headroom_bytes) {
+    return Planner(config, headroom_bytes).plan();
 }
 
 }  // namespace vroce::sw

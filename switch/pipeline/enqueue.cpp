@@ -3,8 +3,19 @@
 
 namespace vroce::sw {
 
+namespace {
+
+bool is_full(const PortState& port, std::uint32_t frame_bytes) {
+    const Egress& egress = port.tx->egress();
+    return egress.backlog_packets() >= port.limit_packets || egress.backlog_bytes() + frame_bytes > port.limit_bytes;
+}
+
+}  // namespace
+
 EnqueueExit enqueue_frame(const Departure& departure, PortState& port) {
-    if (port.tx->egress().backlog_packets() >= port.limit_packets) return EnqueueExit::kFull;
+    const Packet& packet = *departure.packet;
+    // What the buffer manager has charged has its limits there; the port's own are for everything else.
+    if (packet.meta.charge_holders == 0 && is_full(port, packet.length)) return EnqueueExit::kFull;
     return port.tx->enqueue(departure.packet, departure.packet->meta.queue) ? EnqueueExit::kQueued : EnqueueExit::kFull;
 }
 

@@ -1,5 +1,5 @@
-// Stage: puts a frame into its output port's queue, if the port's limits in bytes and packets leave room. The buffer
-// manager's queue charge is taken here.
+// Stage: puts a frame into its output port's queue. One that the buffer manager has not charged has to fit into the
+// port's limits in bytes and packets.
 #pragma once
 
 #include "switch/core/departures.hpp"

@@ -11,8 +11,8 @@ MacControlExit recognise_mac_control(const Frame& frame) {
     return control_type || frame.destination == kMacControlAddress ? MacControlExit::kControl : MacControlExit::kOther;
 }
 
-void mac_control(Burst& burst) {
-    burst.filter([&burst](const Frame& frame) {
+void mac_control(Burst& burst, FlowControl& flow_control) {
+    burst.filter([&](const Frame& frame) {
         switch (recognise_mac_control(frame)) {
             case MacControlExit::kOther:
                 break;
@@ -20,6 +20,7 @@ void mac_control(Burst& burst) {
                 return Verdict::drop(DropReason::kTaggedMacControl);
             case MacControlExit::kControl:
                 ++burst.counters().rx_mac_control;
+                flow_control.receive(burst.now(), frame.packet->bytes());
                 return Verdict::consumed();
         }
         return Verdict::next();

@@ -1,7 +1,7 @@
-// The list of stages, and nothing else. Places in brackets belong to stages that routing and the buffer manager
-// bring with them.
+// The list of stages, and nothing else. The place in brackets belongs to routing.
 #include "switch/pipeline/pipeline.hpp"
 
+#include "switch/pipeline/admit.hpp"
 #include "switch/pipeline/classify.hpp"
 #include "switch/pipeline/classify_priority.hpp"
 #include "switch/pipeline/enqueue.hpp"
@@ -22,21 +22,20 @@ void run_pipeline(Burst& burst, Departures& departures, const PipelineTables& ta
 
     // Ingress half: one entry a frame.
     parse(burst);
-    mac_control(burst);
+    mac_control(burst, tables.ports[burst.in_port()].flow_control);
     link_local(burst);
     classify(burst, tables.config.vlans);
     classify_priority(burst, qos, tables.config.pfc_in_use);
     learn(burst, tables.fdb);
     // [route: frames to the switch's own address]
     lookup(burst, tables.fdb, tables.config.vlans, tables.usable, qos.flow_control.pfc_enable);
-    // [mmu: admit against pool and priority group, one charge a frame]
 
     // Egress half: one entry a copy.
     replicate(burst, departures, tables.ports);
     mtu(departures, tables.config.ports, tables.ports);
-    // [ecn: mark by the queue's depth]
     retag(departures, tables.config.vlans, tables.ports);
     remark(departures, tables.config);
+    admit(departures, tables.buffers, tables.random, tables.ports);
     enqueue(departures, tables.ports);
 }
 

@@ -3,11 +3,13 @@
 
 #include <span>
 
+#include "common/base/random.hpp"
 #include "switch/core/departures.hpp"
 #include "switch/core/frame.hpp"
 #include "switch/core/port_state.hpp"
 #include "switch/core/switch_config.hpp"
 #include "switch/l2/fdb.hpp"
+#include "switch/mmu/buffer_manager.hpp"
 
 namespace vroce::sw {
 
@@ -17,6 +19,8 @@ struct PipelineTables {
     Fdb& fdb;
     std::span<PortState> ports;
     PortSet usable;  ///< ports that are up
+    BufferManager& buffers;
+    Random& random;
 };
 
 /// Ends with every frame of the burst in a queue or released.

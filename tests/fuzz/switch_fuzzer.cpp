@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         sw::Switch bridge(make_config(), 1);
         for (sw::PortId i = 0; i < 4; ++i) {
             bridge.attach(i, ports[i], pool);
-            bridge.set_link(i, true);
+            bridge.set_link(Instant{}, i, true);
         }
         Instant now = Instant{} + seconds(1);
         while (size >= 2) {

@@ -21,7 +21,7 @@ public:
     void attach(sw::PortId port, LinkEnd& end, PacketPool& pool) {
         devices_[port] = &end;
         core.attach(port, end, pool);
-        core.set_link(port, true);
+        core.set_link(Instant{}, port, true);
     }
     /// A worker that comes round only this often (0: whenever there is something), as on a shared core.
     void set_loop(Duration loop) { loop_ = loop; }

@@ -7,11 +7,21 @@
 namespace vroce::sw {
 namespace {
 
-const std::array<std::string, 2> kNames{"Ethernet0", "Ethernet4"};
 constexpr std::array<std::uint64_t, 2> kNeeded{30'000, 50'000};
 
-BufferConfig one_pool() {
-    BufferConfig config;
+/// Two ports with PFC for priority 3.
+SwitchConfig two_ports() {
+    SwitchConfig config;
+    config.ports.resize(2);
+    config.ports[0].name = "Ethernet0";
+    config.ports[1].name = "Ethernet4";
+    for (PortConfig& port : config.ports) port.qos.flow_control.pfc_enable = 1 << 3;
+    return config;
+}
+
+SwitchConfig one_pool() {
+    SwitchConfig whole = two_ports();
+    BufferConfig& config = whole.buffers;
     config.pools = {{.name = "ingress_pool", .size_bytes = 200'000}};
     BufferProfileConfig lossless;
     lossless.name = "lossless";
@@ -32,11 +42,11 @@ BufferConfig one_pool() {
         port.pg[0] = 1;
         port.queue[1] = 1;
     }
-    return config;
+    return whole;
 }
 
 TEST(BufferPlan, SharedRoomIsWhatIsNotPromised) {
-    const auto plan = plan_buffers(one_pool(), kNames, kNeeded);
+    const auto plan = plan_buffers(one_pool(), kNeeded);
     ASSERT_TRUE(plan) << plan.error();
     const BufferLimits& limits = plan->limits;
     EXPECT_EQ(limits.pools[0].shared_bytes, 200'000u - 2 * (1'000 + 200 + 200) - 40'000 - 50'000);
@@ -50,44 +60,82 @@ TEST(BufferPlan, SharedRoomIsWhatIsNotPromised) {
 }
 
 TEST(BufferPlan, HeadroomThatCannotHoldTheRingIsRaisedAndSaidSo) {
-    const auto plan = plan_buffers(one_pool(), kNames, kNeeded);
+    const auto plan = plan_buffers(one_pool(), kNeeded);
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->limits.ports[1].groups[3]->headroom_bytes, 50'000u);
     ASSERT_EQ(plan->raised.size(), 1u);
     EXPECT_EQ(plan->raised[0],
               "BUFFER_PG|Ethernet4|3: headroom raised from 40000 to 50000 bytes, which this port's ring "
               "and cable can bring after a pause");
-    BufferConfig exact = one_pool();
-    exact.headroom_exact = true;
-    const auto kept = plan_buffers(exact, kNames, kNeeded);
+    SwitchConfig exact = one_pool();
+    exact.buffers.headroom_exact = true;
+    const auto kept = plan_buffers(exact, kNeeded);
     EXPECT_EQ(kept->limits.ports[1].groups[3]->headroom_bytes, 40'000u);
     EXPECT_TRUE(kept->raised.empty());
 }
 
 TEST(BufferPlan, HeadroomThatIsNotToldIsWorkedOut) {
-    BufferConfig config = one_pool();
-    config.profiles[0].xoff_bytes = 0;
-    const auto plan = plan_buffers(config, kNames, kNeeded);
+    SwitchConfig config = one_pool();
+    config.buffers.profiles[0].xoff_bytes = 0;
+    const auto plan = plan_buffers(config, kNeeded);
     EXPECT_EQ(plan->limits.ports[0].groups[3]->headroom_bytes, 30'000u);
     EXPECT_TRUE(plan->raised.empty());
 }
 
 TEST(BufferPlan, ASharedHeadroomPoolTakesNothingOffThePool) {
-    BufferConfig config = one_pool();
-    config.pools[0].xoff_bytes = 60'000;
-    const auto plan = plan_buffers(config, kNames, kNeeded);
+    SwitchConfig config = one_pool();
+    config.buffers.pools[0].xoff_bytes = 60'000;
+    const auto plan = plan_buffers(config, kNeeded);
     EXPECT_EQ(plan->limits.pools[0].shared_bytes, 200'000u - 2 * 1'400);
     EXPECT_EQ(plan->limits.pools[0].headroom_bytes, 60'000u);
 }
 
 TEST(BufferPlan, APoolThatPromisesMoreThanItHasIsRefused) {
-    BufferConfig config = one_pool();
-    config.pools[0].size_bytes = 92'799;
-    const auto plan = plan_buffers(config, kNames, kNeeded);
+    SwitchConfig config = one_pool();
+    config.buffers.pools[0].size_bytes = 92'799;
+    const auto plan = plan_buffers(config, kNeeded);
     ASSERT_FALSE(plan);
     EXPECT_EQ(plan.error(),
               "BUFFER_POOL|ingress_pool: size \"92799\" is less than the 92800 bytes that its priority "
               "groups and queues have of their own; allowed: that much or more");
+}
+
+TEST(BufferPlan, APriorityWithPfcAndWithoutAProfileGetsADefaultThatIsLossless) {
+    const auto plan = plan_buffers(two_ports(), kNeeded);
+    ASSERT_TRUE(plan) << plan.error();
+    ASSERT_TRUE(plan->limits.ports[0].groups[3]);
+    EXPECT_EQ(plan->limits.ports[0].groups[3]->headroom_bytes, 30'000u);
+    EXPECT_EQ(plan->limits.ports[1].groups[3]->headroom_bytes, 50'000u);
+    EXPECT_FALSE(plan->limits.ports[0].groups[0]);
+    EXPECT_EQ(plan->limits.pools.at(0).shared_bytes, 2u << 20);
+}
+
+TEST(BufferPlan, ALosslessProfileWithoutPfcMakesALossyGroup) {
+    SwitchConfig config = one_pool();
+    config.ports[0].qos.flow_control.pfc_enable = 0;
+    const auto plan = plan_buffers(config, kNeeded);
+    ASSERT_TRUE(plan) << plan.error();
+    EXPECT_FALSE(plan->limits.ports[0].groups[3]->lossless());
+    EXPECT_TRUE(plan->limits.ports[1].groups[3]->lossless());
+}
+
+TEST(BufferPlan, LinkPauseIsLosslessForTheDefaultPriorityAtLeast) {
+    SwitchConfig config = two_ports();
+    config.ports[0].qos.flow_control = {};
+    config.ports[0].qos.flow_control.link_pause = true;
+    const auto plan = plan_buffers(config, kNeeded);
+    ASSERT_TRUE(plan) << plan.error();
+    EXPECT_TRUE(plan->limits.ports[0].groups[0]->lossless());
+    EXPECT_FALSE(plan->limits.ports[0].groups[3]);
+}
+
+TEST(BufferPlan, WithoutFlowControlAndBuffersNothingIsAccounted) {
+    SwitchConfig config = two_ports();
+    for (PortConfig& port : config.ports) port.qos.flow_control = {};
+    const auto plan = plan_buffers(config, kNeeded);
+    ASSERT_TRUE(plan);
+    EXPECT_TRUE(plan->limits.pools.empty());
+    for (const auto& group : plan->limits.ports[0].groups) EXPECT_FALSE(group);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ protected:
         switch_ = std::make_unique<Switch>(config, 1);
         for (PortId port = 0; port < kPorts; ++port) {
             switch_->attach(port, devices_[port], pool_);
-            switch_->set_link(port, true);
+            switch_->set_link(now_, port, true);
         }
     }
     static SwitchConfig basic() {
@@ -296,11 +296,11 @@ TEST_F(SwitchTest, APortWithoutLinkGetsNothingAndItsStationsAreForgotten) {
     start();
     receive(1, {.destination = kBroadcast, .source = kStationB});
     sent();
-    switch_->set_link(1, false);
+    switch_->set_link(now_, 1, false);
     EXPECT_EQ(switch_->fdb().size(), 0u);
     receive(0, {});
     EXPECT_EQ(sent(), Counts({0, 0, 1, 1}));
-    for (PortId port = 2; port < kPorts; ++port) switch_->set_link(port, false);
+    for (PortId port = 2; port < kPorts; ++port) switch_->set_link(now_, port, false);
     receive(0, {});
     EXPECT_EQ(drops(0, DropReason::kNoMember), 1u);
 }
