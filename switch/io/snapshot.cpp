@@ -2,6 +2,8 @@
 #include "switch/io/snapshot.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 namespace vroce::sw {
 namespace {
@@ -29,6 +31,29 @@ json traffic_json(const TrafficCounters& traffic) {
             {"unicast", traffic.unicast},
             {"multicast", traffic.multicast},
             {"broadcast", traffic.broadcast}};
+}
+
+/// "0": …, "1": …: an object, so that a reader can leave out the zeros.
+template <std::size_t N>
+json indexed_json(const std::array<std::uint64_t, N>& counts) {
+    json object = json::object();
+    for (std::size_t i = 0; i < N; ++i) object[std::to_string(i)] = counts[i];
+    return object;
+}
+
+json priority_json(const PortCounters& counters) {
+    json object = json::object();
+    for (std::size_t p = 0; p < kPriorities; ++p) {
+        const PriorityCounters& priority = counters.rx_priority[p];
+        object[std::to_string(p)] = {{"rx_packets", priority.packets}, {"rx_bytes", priority.bytes}};
+    }
+    return object;
+}
+
+json unprotected_json(const PortCounters& counters) {
+    return {{"packets", counters.roce_in_lossy_class()},
+            {"dscp", indexed_json(counters.roce_in_lossy_class_dscp)},
+            {"pcp", indexed_json(counters.roce_in_lossy_class_pcp)}};
 }
 
 json rx_json(const PortSnapshot& port) {
@@ -66,6 +91,8 @@ json port_counters_json(const PortSnapshot& port) {
     for (std::size_t i = 0; i < kDropReasons; ++i) drops[std::string(kDropLabels[i])] = port.counters.drops[i];
     return {{"rx", rx_json(port)},
             {"tx", tx_json(port)},
+            {"priority", priority_json(port.counters)},
+            {"roce_in_lossy_class", unprotected_json(port.counters)},
             {"drop", std::move(drops)},
             {"fault", {{"rx", fault_json(port.rx_fault)}, {"tx", fault_json(port.tx_fault)}}},
             {"device", {{"restarts", port.ethdev.restarts}}}};

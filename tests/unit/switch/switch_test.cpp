@@ -246,6 +246,33 @@ TEST_F(VlanSwitch, ATrunkWithoutNativeTakesNothingUntagged) {
     EXPECT_EQ(sent(), Counts({0, 0, 0, 0}));
 }
 
+TEST_F(SwitchTest, APriorityGoesThroughTheWholeSwitch) {
+    auto config = std::make_shared<SwitchConfig>(basic());
+    for (PortId port = 0; port < kPorts; ++port) config->vlans.add_member(1, port, port == 2);
+    PortQosConfig& qos = config->ports[0].qos;
+    qos.ingress.trust = Trust::kPcp;
+    qos.ingress.pcp_to_tc = identity_map<kPcps>();
+    qos.flow_control.pfc_enable = 1 << 3;
+    config->pfc_in_use = true;
+    config->ports[2].qos.remark.pcp = true;
+    config->ports[2].qos.remark.tc_to_pcp = {7, 6, 5, 4, 3, 2, 1, 0};
+    start(config);
+    receive(0, {.destination = kStationB, .tags = {c_tag(0, 3)}});
+    receive(0, {.destination = kBroadcast, .tags = {c_tag(0, 3)}});
+    EXPECT_EQ(sent(), Counts({0, 0, 0, 0}));
+    EXPECT_EQ(drops(0, DropReason::kUnknownUnicastLossless), 1u);
+    EXPECT_EQ(drops(0, DropReason::kBroadcastLossless), 1u);
+    receive(2, {.destination = kBroadcast, .source = kStationB, .tags = {c_tag(1, 3)}});
+    EXPECT_EQ(sent(), Counts({1, 1, 0, 1})) << "the ingress port's configuration counts";
+    receive(0, {.destination = kStationB, .tags = {c_tag(0, 3, 1)}});
+    EXPECT_EQ(sent(), Counts({0, 0, 1, 0}));
+    EXPECT_EQ(last_[2][0], bytes_of(FrameSpec{.tags = {c_tag(1, 4, 1)}}));
+    receive(0, {.destination = kStationB, .tags = {c_tag(0, 2)}, .type = 0x8915});
+    EXPECT_EQ(switch_->counters(0).rx_priority[3].packets, 3u);
+    EXPECT_EQ(switch_->counters(0).rx_priority[2].packets, 1u);
+    EXPECT_EQ(switch_->counters(0).roce_in_lossy_class_pcp[2], 1u);
+}
+
 TEST_F(SwitchTest, DropsWhatIsTooLargeForTheOutputPort) {
     auto config = std::make_shared<SwitchConfig>(basic());
     for (PortId port = 0; port < kPorts; ++port) config->vlans.add_member(1, port, port == 3);
