@@ -412,6 +412,16 @@ TEST_F(SwitchTest, NothingVanishesOverRandomFrames) {
     config->vlans.add_member(1, 2, false);
     config->vlans.add_member(10, 2, true);
     config->vlans.add_member(20, 3, false);
+    for (PortId port = 0; port < kPorts; ++port) {
+        PortQosConfig& qos = config->ports[port].qos;
+        qos.ingress.trust = static_cast<Trust>(port + 1);
+        qos.ingress.pcp_to_tc = identity_map<kPcps>();
+        qos.ingress.dscp_to_tc.fill(3);
+        qos.flow_control.pfc_enable = static_cast<std::uint8_t>(1U << port);
+        qos.remark.dscp = true;
+        qos.remark.pcp = port % 2 == 0;
+    }
+    config->pfc_in_use = true;
     start(config);
     std::uint64_t state = 12345;
     const auto random = [&state](std::uint64_t below) {
@@ -425,6 +435,10 @@ TEST_F(SwitchTest, NothingVanishesOverRandomFrames) {
             bytes[12] = random(2) == 0 ? 0x81 : 0x88;
             bytes[13] = bytes[12] == 0x81 ? 0 : static_cast<std::uint8_t>(random(2) == 0 ? 0x08 : 0xa8);
             bytes[15] = static_cast<std::uint8_t>(random(3) * 10);
+        } else if (bytes.size() > 20) {
+            bytes[12] = random(2) == 0 ? 0x08 : 0x86;
+            bytes[13] = bytes[12] == 0x08 ? 0x00 : 0xdd;
+            bytes[14] = bytes[12] == 0x08 ? 0x45 : 0x60;
         }
         switch_->receive(now_, static_cast<PortId>(random(kPorts)), packet_of(pool_, bytes));
         if (i % 16 == 0) sent();
