@@ -20,7 +20,7 @@ ALLOWED = {
     "common/control": ["common/base"],
     "common/dcb": ["common/base"],
     "common/dpdk": ["common"],
-    "pfc": ["common/base", "common/wire"],
+    "pfc": ["common/base", "common/counters", "common/wire"],
     "switch/io": ["common", "pfc", "switch"],
     "switch": ["common/base", "common/counters", "common/packet", "common/egress", "common/fault", "common/wire", "pfc",
                "common/dcb", "switch/core", "switch/pipeline", "switch/l2", "switch/mmu", "switch/qos", "switch/config"],
