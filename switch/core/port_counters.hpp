@@ -55,8 +55,8 @@ struct PortCounters {
     std::uint64_t flooded = 0;         ///< frames from this port that went to all members of their VLAN
     std::uint64_t learn_refused = 0;   ///< source addresses not learnt because the FDB was full for this port
     std::array<PriorityCounters, kPriorities> rx_priority{};  ///< frames that have a VLAN, by priority group
-    /// RoCE that came in a priority without PFC while the switch has PFC at all: by the DSCP that put it there, or by
-    /// the PCP (0 for RoCE v1 without a tag).
+    /// RoCE that came in a priority without PFC while the switch has PFC at all, but for CNPs: by the DSCP that put it
+    /// there, or by the PCP (0 for RoCE v1 without a tag).
     std::array<std::uint64_t, kDscps> roce_in_lossy_class_dscp{};
     std::array<std::uint64_t, kPcps> roce_in_lossy_class_pcp{};
     std::array<std::uint64_t, kDropReasons> drops{};

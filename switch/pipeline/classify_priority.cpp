@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint16_t kTypeRoceV1 = 0x8915;
 constexpr std::uint16_t kRoceV2Port = 4791;
 constexpr std::uint8_t kUdp = 17;
+constexpr std::uint32_t kUdpBytes = 8;
+constexpr std::uint8_t kOpcodeCnp = 0x81;  // first byte of the BTH, which follows UDP
 
 /// EtherType behind all tags that the parser went over.
 std::uint16_t inner_type(const Packet& packet, std::uint8_t header_bytes) {
@@ -46,9 +48,9 @@ PriorityExit deciding_mark(Trust trust, bool tagged, bool ip) {
 
 void count_unprotected_roce(PortCounters& counters, const Frame& frame, PriorityExit mark) {
     const Packet& packet = *frame.packet;
-    const RoceVersion version = recognise_roce(packet, frame.header_bytes);
-    if (version == RoceVersion::kNone) return;
-    if (mark == PriorityExit::kByPcp || version == RoceVersion::kV1) {
+    const RoceKind kind = recognise_roce(packet, frame.header_bytes);
+    if (kind == RoceKind::kNone || kind == RoceKind::kCongestionNotification) return;
+    if (mark == PriorityExit::kByPcp || kind == RoceKind::kV1) {
         ++counters.roce_in_lossy_class_pcp[frame.tci >> kPcpShift];
     } else {
         ++counters.roce_in_lossy_class_dscp[read_dscp(packet.data + packet.meta.l3_offset)];
@@ -70,14 +72,17 @@ PriorityExit classify_priority_frame(Frame& frame, const ClassMaps& maps) {
     return mark;
 }
 
-RoceVersion recognise_roce(const Packet& packet, std::uint8_t header_bytes) {
-    if (inner_type(packet, header_bytes) == kTypeRoceV1) return RoceVersion::kV1;
-    if (packet.meta.l3_offset == 0) return RoceVersion::kNone;
+RoceKind recognise_roce(const Packet& packet, std::uint8_t header_bytes) {
+    if (inner_type(packet, header_bytes) == kTypeRoceV1) return RoceKind::kV1;
+    if (packet.meta.l3_offset == 0) return RoceKind::kNone;
     const std::uint8_t* ip = packet.data + packet.meta.l3_offset;
     const std::uint32_t ip_bytes = ip_header_bytes(ip);
     const bool udp = (is_ipv4(ip) ? ipv4_protocol(ip) : ipv6_next_header(ip)) == kUdp;
-    if (!udp || packet.length < packet.meta.l3_offset + ip_bytes + 4) return RoceVersion::kNone;
-    return read_be16(ip + ip_bytes + 2) == kRoceV2Port ? RoceVersion::kV2 : RoceVersion::kNone;
+    if (!udp || packet.length < packet.meta.l3_offset + ip_bytes + kUdpBytes) return RoceKind::kNone;
+    const std::uint8_t* header = ip + ip_bytes;
+    if (read_be16(header + 2) != kRoceV2Port) return RoceKind::kNone;
+    const bool opcode_there = packet.length > packet.meta.l3_offset + ip_bytes + kUdpBytes;
+    return opcode_there && header[kUdpBytes] == kOpcodeCnp ? RoceKind::kCongestionNotification : RoceKind::kV2;
 }
 
 void classify_priority(Burst& burst, const PortQosConfig& qos, bool pfc_in_use) {

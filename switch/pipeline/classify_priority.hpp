@@ -14,9 +14,10 @@ enum class PriorityExit : std::uint8_t { kPortDefault, kByPcp, kByDscp };
 /// outer C-tag's PCP counts, also when its VID is 0; the IP header is found behind at most two tags.
 PriorityExit classify_priority_frame(Frame& frame, const ClassMaps& maps);
 
-enum class RoceVersion : std::uint8_t { kNone, kV1, kV2 };
+/// A congestion notification is small, rare and meant to overtake, so it lives in a lossy class by design.
+enum class RoceKind : std::uint8_t { kNone, kV1, kV2, kCongestionNotification };
 /// EtherType 8915, or UDP to port 4791 right behind the IP header; precondition: l3_offset is written.
-RoceVersion recognise_roce(const Packet& packet, std::uint8_t header_bytes);
+RoceKind recognise_roce(const Packet& packet, std::uint8_t header_bytes);
 
 /// `pfc_in_use`: some port of the switch has a lossless priority.
 void classify_priority(Burst& burst, const PortQosConfig& qos, bool pfc_in_use);

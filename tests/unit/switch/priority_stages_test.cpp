@@ -226,8 +226,12 @@ TEST_F(RoceCounters, NameTheMarkThatPutRoceIntoALossyClass) {
     send(ip_frame(true, 10, {c_tag(10, 3)}));
     EXPECT_EQ(counters_.roce_in_lossy_class_dscp[0], 1u);
     EXPECT_EQ(counters_.roce_in_lossy_class_dscp[10], 1u);
+    Bytes headers = ip_frame(false, 11);
+    headers.resize(14 + 20 + 8);
+    send(headers);
+    EXPECT_EQ(counters_.roce_in_lossy_class_dscp[11], 1u) << "nothing behind UDP to tell what it is";
     send(bytes_of(FrameSpec{.tags = {c_tag(10, 2)}, .type = 0x8915}));
-    EXPECT_EQ(counters_.roce_in_lossy_class(), 2u) << "PCP 2 is class 3 here";
+    EXPECT_EQ(counters_.roce_in_lossy_class(), 3u) << "PCP 2 is class 3 here";
     send(bytes_of(FrameSpec{.tags = {c_tag(10, 4)}, .type = 0x8915}));
     send(bytes_of(FrameSpec{.type = 0x8915}));
     EXPECT_EQ(counters_.roce_in_lossy_class_pcp[4], 1u);
@@ -235,7 +239,7 @@ TEST_F(RoceCounters, NameTheMarkThatPutRoceIntoALossyClass) {
     qos_.ingress.trust = Trust::kPcp;
     send(ip_frame(false, 26, {c_tag(10, 7)}));
     EXPECT_EQ(counters_.roce_in_lossy_class_pcp[7], 1u);
-    EXPECT_EQ(counters_.roce_in_lossy_class(), 5u);
+    EXPECT_EQ(counters_.roce_in_lossy_class(), 6u);
 }
 
 TEST_F(RoceCounters, AreForRoceOnly) {
@@ -247,8 +251,13 @@ TEST_F(RoceCounters, AreForRoceOnly) {
     tcp[14 + 6] = 6;
     send(tcp);
     Bytes cut = ip_frame(false, 0);
-    cut.resize(14 + 20 + 3);
+    cut.resize(14 + 20 + 7);
     send(cut);
+    for (const bool v6 : {false, true}) {
+        Bytes notification = ip_frame(v6, 48);
+        notification[14 + (v6 ? 40 : 20) + 8] = 0x81;
+        send(notification);
+    }
     send(arp());
     EXPECT_EQ(counters_.roce_in_lossy_class(), 0u);
     pfc_in_use_ = false;
