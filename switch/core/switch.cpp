@@ -82,14 +82,18 @@ void Switch::attach(PortId port, Port& device, PacketPool& pool) {
 }
 
 void Switch::apply(Instant now, ConfigSnapshot config) {
-    config_ = std::move(config);
     fdb_.flush();
-    fdb_.set_ageing(now, config_->fdb_ageing);
+    fdb_.set_ageing(now, config->fdb_ageing);
+    apply_qos(now, std::move(config));
+    refresh_usable();
+}
+
+void Switch::apply_qos(Instant now, ConfigSnapshot config) {
+    config_ = std::move(config);
     buffers_.apply(limits_of(*config_));
     for (std::size_t port = 0; port < ports_.size(); ++port) {
         if (ports_[port].tx != nullptr) configure_port(now, static_cast<PortId>(port));
     }
-    refresh_usable();
 }
 
 void Switch::configure_port(Instant now, PortId port) {

@@ -33,6 +33,10 @@ public:
     /// Takes a new configuration for the same ports. What has been learnt is forgotten.
     void apply(Instant now, ConfigSnapshot config);
 
+    /// The same for a configuration that differs in priorities, schedulers, flow control and buffers alone: what has
+    /// been learnt stays, and live charges keep what they hold.
+    void apply_qos(Instant now, ConfigSnapshot config);
+
     /// Tells that a device's link came or went. A port is up when its device is and its configuration lets it; one that
     /// is down gets no frames, and its stations are forgotten.
     void set_link(Instant now, PortId port, bool up);

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "switch/config/dcb.hpp"
+#include "switch/io/buffer_plan.hpp"
+
 namespace vroce::sw {
 namespace {
 
@@ -34,7 +37,8 @@ Commands::Commands(std::string name, const LoadedConfig& config, Switch& core, I
       ports_(ports),
       worker_(worker),
       pool_(pool),
-      mailbox_(mailbox) {}
+      mailbox_(mailbox),
+      current_(config.core) {}
 
 void Commands::register_at(ControlServer& server) {
     const auto plain = [&server, this](const char* command, Result<json> (Commands::*function)()) {
@@ -50,6 +54,8 @@ void Commands::register_at(ControlServer& server) {
     plain("capture.stop", &Commands::capture_stop);
     server.handle("fault.set", [this](const json& args) { return fault_set(args); });
     server.handle("fault.clear", [this](const json& args) { return fault_clear(args); });
+    server.handle("dcb.set", [this](const json& args) { return dcb_set(args); });
+    server.handle("dcb.show", [this](const json& args) { return dcb_show(args); });
     server.handle("capture.start", [this](const json& args) { return capture_start(args); });
 }
 
@@ -163,6 +169,37 @@ Result<json> Commands::fault_show() {
     for (std::size_t i = 0; i < requests.size(); ++i) {
         if (requests[i].settings.active()) shown[ports_.ports[i]->name] = fault_to_json(requests[i]);
     }
+    return shown;
+}
+
+/// Changes the configuration that runs, whole or not at all; answers with a line for each thing that follows from it.
+Result<json> Commands::dcb_set(const json& args) {
+    const Result<IoPort*> port = port_of(args);
+    if (!port) return Error{port.error()};
+    const Result<DcbRequest> request = dcb_from_json(args);
+    if (!request) return Error{request.error()};
+    Result<DcbChange> change = apply_dcb(*current_, (*port)->id, *request);
+    if (!change) return Error{change.error()};
+    const Result<std::vector<std::string>> raised = plan_port_buffers(change->config);
+    if (!raised) return Error{raised.error()};
+    current_ = std::make_shared<const SwitchConfig>(std::move(change->config));
+    if (!on_worker([&] { core_.apply_qos(worker_.now(), current_); })) return kStopping;
+    json lines = change->notes;
+    for (const std::string& line : *raised) lines.push_back(line);
+    return lines;
+}
+
+Result<json> Commands::dcb_show(const json& args) {
+    if (Status status = only_keys(args, {"dev", "object"}); !status) return Error{status.error()};
+    const Result<IoPort*> port = port_of(args);
+    if (!port) return Error{port.error()};
+    const auto object = args.find("object");
+    if (object == args.end() || !object->is_string())
+        return Error{fmt::format("\"object\" is missing; allowed: {}", dcb_objects())};
+    const Result<DcbTables> tables = show_dcb(*current_, (*port)->id, object->get<std::string>());
+    if (!tables) return Error{tables.error()};
+    json shown = json::object();
+    for (const auto& [name, entries] : *tables) shown[name] = entries;
     return shown;
 }
 

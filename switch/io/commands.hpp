@@ -33,6 +33,8 @@ public:
     Result<Json> fault_set(const Json& args);
     Result<Json> fault_clear(const Json& args);
     Result<Json> fault_show();
+    Result<Json> dcb_set(const Json& args);
+    Result<Json> dcb_show(const Json& args);
     Result<Json> capture_start(const Json& args);
     Result<Json> capture_stop();
 
@@ -49,7 +51,8 @@ private:
     Worker& worker_;
     MbufPool& pool_;
     Mailbox& mailbox_;
-    std::unique_ptr<Capture> capture_;  // control thread only
+    ConfigSnapshot current_;  // what the worker has; control thread only, as all below
+    std::unique_ptr<Capture> capture_;
     std::string capture_file_;
 };
 

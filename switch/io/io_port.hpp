@@ -24,7 +24,8 @@ struct IoPort {
     std::unique_ptr<EthdevPort> device;  ///< never nullptr once open
     FaultInjector rx_fault;
     FaultDirection fault_direction = FaultDirection::Tx;  ///< of the last request
-    std::uint64_t rx_hold_ns = 0;                         ///< time in which the port was not read for lack of packets
+    std::uint64_t rx_hold_ns = 0;  ///< time in which the port was not read for lack of packets or headroom
+    Instant held_since = kNever;   ///< by its headroom
 };
 
 /// The ports that have a device and are administratively up. What keeps others from it is said in one line each.

@@ -15,7 +15,10 @@ struct MemoryPlan {
     unsigned packets = 0;
     std::uint32_t frame_bytes = 0;    ///< largest frame that a packet holds
     std::uint32_t queue_packets = 0;  ///< most packets that wait for one port
-    unsigned memory_mib = 0;          ///< for DPDK
+    /// Most packets that the buffer limits let wait in all; with fewer than these small frames could empty the pool
+    /// first, and ports would not be read for a while.
+    std::uint64_t buffered_packets = 0;
+    unsigned memory_mib = 0;  ///< for DPDK
 };
 
 /// `ports` have a device; `limit_mib` is the user's, none: what the ports want, up to 512 MiB.

@@ -12,6 +12,7 @@
 #include "common/dpdk/eal.hpp"
 #include "common/dpdk/telemetry.hpp"
 #include "switch/config/loader.hpp"
+#include "switch/io/buffer_plan.hpp"
 #include "switch/io/commands.hpp"
 #include "switch/io/control_thread.hpp"
 #include "switch/io/io_port.hpp"
@@ -41,6 +42,16 @@ void limit_queues(LoadedConfig& config, const MemoryPlan& plan) {
         port.egress_limit_packets = std::min(port.egress_limit_packets, plan.queue_packets);
     }
     config.core = limited;
+}
+
+/// What the file's buffers are for these ports.
+Status plan_ports(LoadedConfig& config, const std::string& file) {
+    auto planned = std::make_shared<SwitchConfig>(*config.core);
+    const Result<std::vector<std::string>> raised = plan_port_buffers(*planned);
+    if (!raised) return Error{fmt::format("{}: {}", file, raised.error())};
+    for (const std::string& line : *raised) note(line);
+    config.core = planned;
+    return Done{};
 }
 
 /// EAL for the life of this object.
@@ -135,10 +146,17 @@ Status run_process(const Options& options) {
     Result<LoadedConfig> config = load_config(options.config);
     if (!config) return Error{config.error()};
     for (const std::string& warning : config->warnings) note(warning);
+    if (Status planned = plan_ports(*config, options.config); !planned) return planned;
     const Result<RunDirectory> directory = RunDirectory::take(options.run_dir, options.name);
     if (!directory) return Error{directory.error()};
     const Result<MemoryPlan> plan = plan_memory(*config->core, ports_with_device(*config), options.memory_mib);
     if (!plan) return Error{plan.error()};
+    if (plan->packets < plan->buffered_packets) {
+        note(fmt::format(
+            "buffers: the pool has {} packets, while {} of the smallest frames fit into the buffers' bytes; "
+            "with so many of them ports are not read for a while (rx_hold_ns); --memory-mib gives more",
+            plan->packets, plan->buffered_packets));
+    }
     limit_queues(*config, *plan);
     if (Status started = Eal::start(options, *plan, *directory); !started) return started;
     const Eal eal;

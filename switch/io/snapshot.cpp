@@ -23,6 +23,16 @@ void take_port(PortSnapshot& snapshot, const Switch& core, const IoPort& port) {
     snapshot.rx_hold_ns = port.rx_hold_ns;
     snapshot.rx_fault = port.rx_fault.counters();
     snapshot.tx_fault = tx.fault().counters();
+    snapshot.flow_control = core.flow_control(port.id);
+    for (unsigned i = 0; i < kQueues; ++i) {
+        snapshot.queues[i] = tx.egress().queue_counters(i);
+        snapshot.queue_bytes[i] = tx.egress().queue_bytes(i);
+        snapshot.queue_use[i] = core.buffers().queue(port.id, i);
+        snapshot.group_use[i] = core.buffers().group(port.id, i);
+        snapshot.group_limit_bytes[i] = core.buffers().group_limit_bytes(port.id, i);
+        const auto& limits = core.buffers().limits().ports[port.id].groups[i];
+        snapshot.group_headroom_bytes[i] = limits ? limits->headroom_bytes : 0;
+    }
 }
 
 json traffic_json(const TrafficCounters& traffic) {
@@ -56,6 +66,88 @@ json unprotected_json(const PortCounters& counters) {
             {"pcp", indexed_json(counters.roce_in_lossy_class_pcp)}};
 }
 
+std::int64_t ns(Duration time) {
+    return time.ps / 1'000;
+}
+
+/// Pause frames and paused time of one priority, both ways.
+json pause_json(const FlowControl& flow, Instant now, unsigned priority) {
+    const PauseHeard& heard = flow.receiver().heard(priority);
+    const PauseSaid& said = flow.sender().said(priority);
+    return {{"rx_pause", heard.pause_frames},
+            {"rx_resume", heard.resume_frames},
+            {"rx_paused_ns", ns(flow.receiver().paused_time(now, priority))},
+            {"rx_storm_ns", ns(flow.receiver().storm_time(now, priority))},
+            {"tx_xoff", said.xoff_frames},
+            {"tx_refresh", said.refresh_frames},
+            {"tx_xon", said.xon_frames},
+            {"tx_paused_ns", ns(flow.sender().asked_time(now, priority))}};
+}
+
+json flow_control_json(const FlowControl& flow, Instant now) {
+    json priorities = json::object();
+    for (unsigned p = 0; p < kPriorities; ++p) priorities[std::to_string(p)] = pause_json(flow, now, p);
+    const PauseHeard& heard = flow.receiver().link_heard();
+    const PauseSaid& said = flow.sender().link_said();
+    json ignored = json::object();
+    flow.receiver().ignored().for_each(
+        [&ignored](std::string_view name, std::uint64_t count) { ignored[std::string(name)] = count; });
+    return {{"priority", std::move(priorities)},
+            {"link",
+             {{"rx_pause", heard.pause_frames},
+              {"rx_resume", heard.resume_frames},
+              {"rx_paused_ns", ns(flow.receiver().link_paused_time(now))},
+              {"tx_xoff", said.xoff_frames},
+              {"tx_refresh", said.refresh_frames},
+              {"tx_xon", said.xon_frames},
+              {"tx_paused_ns", ns(flow.sender().link_asked_time(now))}}},
+            {"ignored", std::move(ignored)},
+            {"malformed", flow.malformed()}};
+}
+
+/// "1us": packets that waited up to a microsecond (a power of two of nanoseconds, rounded by its name).
+json delay_json(const DelayHistogram& delay) {
+    json buckets = json::object();
+    for (unsigned b = 0; b < DelayHistogram::kBuckets; ++b) {
+        if (delay.packets[b] != 0) buckets["below_" + std::to_string(std::uint64_t{1} << b) + "_ns"] = delay.packets[b];
+    }
+    return buckets;
+}
+
+json queue_json(const PortSnapshot& port, unsigned q) {
+    const QueueCounters& queue = port.queues[q];
+    const EcnCounters& ecn = port.counters.ecn[q];
+    return {{"packets", queue.packets},
+            {"bytes", queue.bytes},
+            {"backlog_bytes", port.queue_bytes[q]},
+            {"backlog_bytes_max", queue.backlog_bytes_max},
+            {"ecn_marked", ecn.marked},
+            {"ecn_marked_after_gap", ecn.marked_after_gap},
+            {"ecn_not_ect", ecn.not_ect},
+            {"buffer_bytes", port.queue_use[q].bytes()},
+            {"buffer_bytes_max", port.queue_use[q].bytes_max},
+            {"delay", delay_json(queue.delay)}};
+}
+
+json group_json(const PortSnapshot& port, unsigned g) {
+    const PriorityGroupUse& use = port.group_use[g];
+    return {{"reserved_bytes", use.reserved_bytes},
+            {"shared_bytes", use.shared_bytes},
+            {"shared_bytes_max", use.shared_bytes_max},
+            {"shared_limit_bytes", port.group_limit_bytes[g]},
+            {"headroom_bytes", use.headroom_bytes},
+            {"headroom_bytes_max", use.headroom_bytes_max},
+            {"headroom_size_bytes", port.group_headroom_bytes[g]},
+            {"congested", use.congested}};
+}
+
+template <typename F>
+json by_index(unsigned count, F&& make) {
+    json object = json::object();
+    for (unsigned i = 0; i < count; ++i) object[std::to_string(i)] = make(i);
+    return object;
+}
+
 json rx_json(const PortSnapshot& port) {
     json rx = traffic_json(port.counters.rx);
     rx["mac_control"] = port.counters.rx_mac_control;
@@ -86,7 +178,7 @@ json fault_json(const CounterSet<FaultEvent>& counters) {
     return events;
 }
 
-json port_counters_json(const PortSnapshot& port) {
+json port_counters_json(const PortSnapshot& port, Instant now) {
     json drops = json::object();
     for (std::size_t i = 0; i < kDropReasons; ++i) drops[std::string(kDropLabels[i])] = port.counters.drops[i];
     return {{"rx", rx_json(port)},
@@ -94,6 +186,9 @@ json port_counters_json(const PortSnapshot& port) {
             {"priority", priority_json(port.counters)},
             {"roce_in_lossy_class", unprotected_json(port.counters)},
             {"drop", std::move(drops)},
+            {"pause", flow_control_json(port.flow_control, now)},
+            {"queue", by_index(kQueues, [&](unsigned q) { return queue_json(port, q); })},
+            {"priority_group", by_index(kPriorityGroups, [&](unsigned g) { return group_json(port, g); })},
             {"fault", {{"rx", fault_json(port.rx_fault)}, {"tx", fault_json(port.tx_fault)}}},
             {"device", {{"restarts", port.ethdev.restarts}}}};
 }
@@ -103,6 +198,9 @@ json port_counters_json(const PortSnapshot& port) {
 void take_snapshot(Snapshot& snapshot, const Switch& core, const IoPorts& ports, const Worker& worker,
                    const MbufPool& pool) {
     for (const auto& port : ports.ports) take_port(snapshot.ports[port->id], core, *port);
+    snapshot.now = worker.now();
+    for (std::size_t i = 0; i < core.buffers().limits().pools.size(); ++i)
+        snapshot.pools.push_back(core.buffers().pool(i));
     snapshot.fdb = core.fdb().counters();
     snapshot.fdb_size = core.fdb().size();
     snapshot.worker = worker.counters();
@@ -127,8 +225,17 @@ json ports_json(const Snapshot& snapshot) {
 
 json counters_json(const Snapshot& snapshot) {
     json ports = json::object();
-    for (const PortSnapshot& port : snapshot.ports) ports[port.config.name] = port_counters_json(port);
+    for (const PortSnapshot& port : snapshot.ports) ports[port.config.name] = port_counters_json(port, snapshot.now);
+    json pools = json::object();
+    for (std::size_t i = 0; i < snapshot.pools.size(); ++i) {
+        const PoolUse& pool = snapshot.pools[i];
+        pools[std::to_string(i)] = {{"shared_bytes", pool.shared_bytes},
+                                    {"shared_bytes_max", pool.shared_bytes_max},
+                                    {"headroom_bytes", pool.headroom_bytes},
+                                    {"headroom_bytes_max", pool.headroom_bytes_max}};
+    }
     return {{"ports", std::move(ports)},
+            {"pools", std::move(pools)},
             {"fdb",
              {{"entries", snapshot.fdb_size},
               {"learnt", snapshot.fdb.learnt},

@@ -25,11 +25,20 @@ struct PortSnapshot {
     std::uint64_t rx_hold_ns = 0;
     CounterSet<FaultEvent> rx_fault;
     CounterSet<FaultEvent> tx_fault;
+    FlowControl flow_control;
+    std::array<QueueCounters, kQueues> queues;
+    std::array<std::uint64_t, kQueues> queue_bytes{};
+    std::array<PriorityGroupUse, kPriorityGroups> group_use{};
+    std::array<std::uint64_t, kPriorityGroups> group_limit_bytes{};
+    std::array<std::uint64_t, kPriorityGroups> group_headroom_bytes{};  ///< what it may use of it; 0: lossy
+    std::array<QueueUse, kQueues> queue_use{};
 };
 
 struct Snapshot {
     std::vector<PortSnapshot> ports;
     std::vector<Fdb::Entry> stations;  ///< only when asked for
+    Instant now{};
+    std::vector<PoolUse> pools;
     Fdb::Counters fdb;
     std::size_t fdb_size = 0;
     WorkerCounters worker;

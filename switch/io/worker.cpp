@@ -66,8 +66,19 @@ bool Worker::check_links(Instant now) {
 bool Worker::receive_all(Instant now) {
     if (hold_back(now)) return false;
     bool worked = false;
-    for (const auto& port : ports_.ports) worked |= receive_port(now, *port);
+    for (const auto& port : ports_.ports) {
+        if (!must_wait(now, *port)) worked |= receive_port(now, *port);
+    }
     return worked;
+}
+
+/// True while the port's lossless headroom could not take another burst: the frames had better stay in its ring, where
+/// they hold their sender back (design D11e).
+bool Worker::must_wait(Instant now, IoPort& port) {
+    const bool wait = rx_hold_ && !core_.may_receive(port.id);
+    if (port.held_since != kNever) port.rx_hold_ns += static_cast<std::uint64_t>((now - port.held_since).ps / 1'000);
+    port.held_since = wait ? now : kNever;
+    return wait;
 }
 
 bool Worker::receive_port(Instant now, IoPort& port) {

@@ -38,6 +38,7 @@ public:
 private:
     bool check_links(Instant now);
     bool receive_all(Instant now);
+    bool must_wait(Instant now, IoPort& port);
     bool receive_port(Instant now, IoPort& port);
     void receive_through_fault(Instant now, IoPort& port, std::span<Packet* const> packets);
     bool hold_back(Instant now);

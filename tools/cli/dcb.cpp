@@ -91,7 +91,7 @@ std::vector<Command> dcb_commands() {
     return {
         {"dcb",
          "priorities and flow control of a port in iproute2's words: dcb pfc set dev Ethernet0 prio-pfc all:off 3:on",
-         {{Kind::rest, "OBJECT VERB dev PORT WORD…",
+         {{Kind::rest, "OBJECT VERB dev PORT WORD…", "",
            "pfc|ets|app|apptrust|rewr|buffer|maxrate show|set (app and rewr: show|add|replace|del|flush)", true},
           json_flag()},
          run}};
