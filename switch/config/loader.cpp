@@ -4,79 +4,53 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
-#include <limits>
-#include <map>
 #include <optional>
 
 #include "switch/config/devargs.hpp"
 #include "switch/config/field.hpp"
+#include "switch/config/qos_tables.hpp"
+#include "switch/config/reader.hpp"
 
 namespace vroce::sw {
 namespace {
 
-constexpr std::array kKnownTables{"PORT", "VLAN", "VLAN_MEMBER", "VROCE_PORT", "SWITCH"};
 constexpr std::uint16_t kDefaultVlan = 1;
 
 class Loader {
 public:
-    explicit Loader(const ConfigDocument& document) : document_(document), core_(std::make_shared<SwitchConfig>()) {}
+    explicit Loader(const ConfigDocument& document)
+        : core_(std::make_shared<SwitchConfig>()), reader_(document, *core_) {}
 
     Result<LoadedConfig> load() {
-        for (const auto step :
-             {&Loader::ports, &Loader::vlans, &Loader::vlan_members, &Loader::devices, &Loader::general}) {
+        for (const auto step : {&Loader::ports, &Loader::vlans, &Loader::vlan_members, &Loader::devices,
+                                &Loader::general, &Loader::priorities}) {
             if (Status status = (this->*step)(); !status) return Error{status.error()};
         }
         warn_about_vlans();
-        warn_about_unknown();
-        return LoadedConfig{core_, devices_, warnings_};
+        return LoadedConfig{core_, devices_, reader_.finish()};
     }
 
 private:
-    /// Reads the entry's fields by the table of setters; others are collected for one warning each.
-    Status fields(const std::string& table, const ConfigEntry& entry,
-                  const std::map<std::string, FieldSetter>& setters) {
-        for (const ConfigField& field : entry.fields) {
-            const auto setter = setters.find(field.name);
-            if (setter == setters.end()) {
-                ++unknown_fields_[table + ": field " + field.name];
-                continue;
-            }
-            const FieldPlace place{document_.file, table, entry.key, field};
-            if (Status status = setter->second(place); !status) return status;
-        }
-        return Done{};
-    }
-
-    Error refuse(const std::string& table, const std::string& key, const std::string& why) const {
-        return Error{fmt::format("{}: {}|{}: {}", document_.file, table, key, why)};
-    }
-
-    std::optional<PortId> port_by_name(const std::string& name) const {
-        for (std::size_t i = 0; i < core_->ports.size(); ++i) {
-            if (core_->ports[i].name == name) return static_cast<PortId>(i);
-        }
-        return std::nullopt;
-    }
-
     Status ports() {
-        const ConfigTable* table = document_.find("PORT");
+        const ConfigTable* table = reader_.find("PORT");
         const std::size_t count = table == nullptr ? 0 : table->entries.size();
         if (count == 0 || count > kMaxPorts) {
-            return Error{fmt::format("{}: PORT: {} ports; allowed: 1..{}", document_.file, count, kMaxPorts)};
+            return Error{fmt::format("{}: PORT: {} ports; allowed: 1..{}", reader_.file(), count, kMaxPorts)};
         }
         for (const ConfigEntry& entry : table->entries) {
             if (!is_name(entry.key))
-                return refuse("PORT", entry.key, std::string("not a port name; allowed: ") + kNameRule);
+                return reader_.refuse("PORT", entry.key, std::string("not a port name; allowed: ") + kNameRule);
             PortConfig port;
             port.name = entry.key;
             std::uint64_t speed_mbps = port.speed_bps / 1'000'000;
             std::uint64_t mtu = port.mtu_bytes;
-            Status status = fields("PORT", entry,
-                                   {{"speed", number(speed_mbps, 1, 800'000, " (Mb/s)")},
-                                    {"mtu", number(mtu, 68, 9'216, "")},
-                                    {"admin_status", choice(port.admin_up, {{"up", true}, {"down", false}})}});
+            FlowControlConfig& flow = port.qos.flow_control;
+            Status status = reader_.fields("PORT", entry,
+                                           {{"speed", number(speed_mbps, 1, 800'000, " (Mb/s)")},
+                                            {"mtu", number(mtu, 68, 9'216, "")},
+                                            {"admin_status", choice(port.admin_up, {{"up", true}, {"down", false}})},
+                                            {"pfc_asym", choice(flow.pfc_asymmetric, {{"on", true}, {"off", false}})},
+                                            {"link_pause", choice(flow.link_pause, {{"on", true}, {"off", false}})}});
             if (!status) return status;
             port.speed_bps = speed_mbps * 1'000'000;
             port.mtu_bytes = static_cast<std::uint32_t>(mtu);
@@ -93,17 +67,17 @@ private:
     }
 
     Status vlans() {
-        const ConfigTable* table = document_.find("VLAN");
+        const ConfigTable* table = reader_.find("VLAN");
         if (table == nullptr) return Done{};
         for (const ConfigEntry& entry : table->entries) {
             const std::uint16_t id = vlan_number(entry.key);
-            if (id == 0) return refuse("VLAN", entry.key, "not a VLAN's name; allowed: Vlan1..Vlan4094");
+            if (id == 0) return reader_.refuse("VLAN", entry.key, "not a VLAN's name; allowed: Vlan1..Vlan4094");
             std::uint64_t vlanid = id;
-            Status status = fields("VLAN", entry, {{"vlanid", number(vlanid, 1, 4'094, "")}});
+            Status status = reader_.fields("VLAN", entry, {{"vlanid", number(vlanid, 1, 4'094, "")}});
             if (!status) return status;
             if (vlanid != id) {
-                return refuse("VLAN", entry.key,
-                              fmt::format("vlanid \"{}\" contradicts the name; allowed: {}", vlanid, id));
+                return reader_.refuse("VLAN", entry.key,
+                                      fmt::format("vlanid \"{}\" contradicts the name; allowed: {}", vlanid, id));
             }
             vlans_.push_back(id);
         }
@@ -111,7 +85,7 @@ private:
     }
 
     Status vlan_members() {
-        const ConfigTable* table = document_.find("VLAN_MEMBER");
+        const ConfigTable* table = reader_.find("VLAN_MEMBER");
         if (table != nullptr) {
             for (const ConfigEntry& entry : table->entries) {
                 if (Status status = vlan_member(entry); !status) return status;
@@ -127,21 +101,23 @@ private:
 
     Status vlan_member(const ConfigEntry& entry) {
         const std::size_t bar = entry.key.find('|');
-        if (bar == std::string::npos) return refuse("VLAN_MEMBER", entry.key, "not a member; allowed: VlanN|PORT");
+        if (bar == std::string::npos)
+            return reader_.refuse("VLAN_MEMBER", entry.key, "not a member; allowed: VlanN|PORT");
         const std::uint16_t vlan = vlan_number(entry.key.substr(0, bar));
         if (std::find(vlans_.begin(), vlans_.end(), vlan) == vlans_.end()) {
-            return refuse("VLAN_MEMBER", entry.key, "unknown VLAN; allowed: the entries of table VLAN");
+            return reader_.refuse("VLAN_MEMBER", entry.key, "unknown VLAN; allowed: the entries of table VLAN");
         }
-        const std::optional<PortId> port = port_by_name(entry.key.substr(bar + 1));
-        if (!port) return refuse("VLAN_MEMBER", entry.key, "unknown port; allowed: the entries of table PORT");
+        const std::optional<PortId> port = reader_.port_by_name(entry.key.substr(bar + 1));
+        if (!port) return reader_.refuse("VLAN_MEMBER", entry.key, "unknown port; allowed: the entries of table PORT");
         std::optional<bool> tagged;
-        Status status =
-            fields("VLAN_MEMBER", entry, {{"tagging_mode", choice(tagged, {{"untagged", false}, {"tagged", true}})}});
+        Status status = reader_.fields("VLAN_MEMBER", entry,
+                                       {{"tagging_mode", choice(tagged, {{"untagged", false}, {"tagged", true}})}});
         if (!status) return status;
-        if (!tagged) return refuse("VLAN_MEMBER", entry.key, "tagging_mode is missing; allowed: untagged, tagged");
+        if (!tagged)
+            return reader_.refuse("VLAN_MEMBER", entry.key, "tagging_mode is missing; allowed: untagged, tagged");
         const std::uint16_t native = core_->vlans.native(*port);
         if (!*tagged && native != 0) {
-            return refuse(
+            return reader_.refuse(
                 "VLAN_MEMBER", entry.key,
                 fmt::format("tagging_mode \"untagged\" contradicts Vlan{}|{}, which is untagged too; allowed: one "
                             "untagged VLAN a port",
@@ -153,19 +129,21 @@ private:
 
     Status devices() {
         devices_.resize(core_->ports.size());
-        const ConfigTable* table = document_.find("VROCE_PORT");
+        const ConfigTable* table = reader_.find("VROCE_PORT");
         if (table == nullptr) return Done{};
         for (const ConfigEntry& entry : table->entries) {
-            const std::optional<PortId> port = port_by_name(entry.key);
-            if (!port) return refuse("VROCE_PORT", entry.key, "unknown port; allowed: the entries of table PORT");
+            const std::optional<PortId> port = reader_.port_by_name(entry.key);
+            if (!port)
+                return reader_.refuse("VROCE_PORT", entry.key, "unknown port; allowed: the entries of table PORT");
             PortDevice device;
-            Status status = fields("VROCE_PORT", entry,
-                                   {{"devargs", text(device.devargs)},
-                                    {"role", choice(device.role, {{"host", PortDevice::Role::kHost},
-                                                                  {"switch", PortDevice::Role::kSwitch}})}});
+            Status status = reader_.fields("VROCE_PORT", entry,
+                                           {{"devargs", text(device.devargs)},
+                                            {"role", choice(device.role, {{"host", PortDevice::Role::kHost},
+                                                                          {"switch", PortDevice::Role::kSwitch}})}});
             if (!status) return status;
             if (device.devargs.empty()) {
-                return refuse("VROCE_PORT", entry.key, "devargs is missing; allowed: \"memif\" or DPDK devargs");
+                return reader_.refuse("VROCE_PORT", entry.key,
+                                      "devargs is missing; allowed: \"memif\" or DPDK devargs");
             }
             if (Status good = device_is_good(entry.key, device.devargs); !good) return good;
             devices_[*port] = device;
@@ -176,31 +154,38 @@ private:
     Status device_is_good(const std::string& key, const std::string& devargs) const {
         if (devargs == "memif") return Done{};
         if (Status status = check_devargs(devargs); !status) {
-            return refuse("VROCE_PORT", key, fmt::format("devargs \"{}\": {}", devargs, status.error()));
+            return reader_.refuse("VROCE_PORT", key, fmt::format("devargs \"{}\": {}", devargs, status.error()));
         }
         const std::string name = devargs.substr(0, devargs.find(','));
         for (std::size_t i = 0; i < devices_.size(); ++i) {
             if (devices_[i].devargs.substr(0, devices_[i].devargs.find(',')) == name) {
-                return refuse("VROCE_PORT", key,
-                              fmt::format("devargs \"{}\": device {} belongs to {} already; allowed: one port a device",
-                                          devargs, name, core_->ports[i].name));
+                return reader_.refuse(
+                    "VROCE_PORT", key,
+                    fmt::format("devargs \"{}\": device {} belongs to {} already; allowed: one port a device", devargs,
+                                name, core_->ports[i].name));
             }
         }
         return Done{};
     }
 
     Status general() {
-        const ConfigTable* table = document_.find("SWITCH");
+        const ConfigTable* table = reader_.find("SWITCH");
         if (table == nullptr) return Done{};
         for (const ConfigEntry& entry : table->entries) {
-            if (entry.key != "switch") return refuse("SWITCH", entry.key, "unknown entry; allowed: switch");
+            if (entry.key != "switch") return reader_.refuse("SWITCH", entry.key, "unknown entry; allowed: switch");
             std::uint64_t ageing_s = 300;
-            Status status =
-                fields("SWITCH", entry, {{"fdb_aging_time", number(ageing_s, 0, 1'000'000, " (s, 0 is never)")}});
+            Status status = reader_.fields("SWITCH", entry,
+                                           {{"fdb_aging_time", number(ageing_s, 0, 1'000'000, " (s, 0 is never)")}});
             if (!status) return status;
             core_->fdb_ageing = seconds(static_cast<std::int64_t>(ageing_s));
         }
         return Done{};
+    }
+
+    Status priorities() {
+        const Result<QosPreset> preset = read_qos_settings(reader_, core_->buffers);
+        if (!preset) return Error{preset.error()};
+        return load_qos(reader_, *preset, devices_, *core_);
     }
 
     void warn_about_vlans() {
@@ -209,31 +194,14 @@ private:
                 return core_->vlans.is_member(vlan, static_cast<PortId>(i));
             };
             if (vlans_.empty() || std::any_of(vlans_.begin(), vlans_.end(), member)) continue;
-            warnings_.push_back(fmt::format("{}: PORT|{}: member of no VLAN, so it forwards nothing", document_.file,
-                                            core_->ports[i].name));
+            reader_.warn(fmt::format("PORT|{}: member of no VLAN, so it forwards nothing", core_->ports[i].name));
         }
     }
 
-    void warn_about_unknown() {
-        for (const ConfigTable& table : document_.tables) {
-            if (std::find(kKnownTables.begin(), kKnownTables.end(), table.name) != kKnownTables.end()) continue;
-            std::string keys;
-            for (const ConfigEntry& entry : table.entries) keys += (keys.empty() ? ": " : ", ") + entry.key;
-            warnings_.push_back(
-                fmt::format("{}: table {} is not known and has no effect{}", document_.file, table.name, keys));
-        }
-        for (const auto& [field, count] : unknown_fields_) {
-            warnings_.push_back(
-                fmt::format("{}: {} is not known and has no effect (in {} entries)", document_.file, field, count));
-        }
-    }
-
-    const ConfigDocument& document_;
     std::shared_ptr<SwitchConfig> core_;
+    TableReader reader_;
     std::vector<std::uint16_t> vlans_;
     std::vector<PortDevice> devices_;
-    std::vector<std::string> warnings_;
-    std::map<std::string, std::size_t> unknown_fields_;
 };
 
 }  // namespace

@@ -20,6 +20,11 @@ struct PortDevice {
     Role role = Role::kHost;
 };
 
+/// Behind these is a kernel interface, which neither sends nor obeys pause.
+inline bool ignores_pause(const PortDevice& device) {
+    return device.devargs.rfind("net_tap", 0) == 0 || device.devargs.rfind("net_af_packet", 0) == 0;
+}
+
 struct LoadedConfig {
     ConfigSnapshot core;
     std::vector<PortDevice> devices;    ///< one for each port of core->ports

@@ -57,7 +57,8 @@ struct FlowControlConfig {
     std::uint8_t pfc_enable = 0;  ///< bit p: priority p is lossless on this port
     /// Pause of any priority is obeyed, while only lossless ones are paused (SONiC's pfc_asym).
     bool pfc_asymmetric = false;
-    bool link_pause = false;  ///< 802.3x in both directions, for all priorities together
+    std::uint8_t watchdog = 0;  ///< bit p: the watchdog looks after priority p
+    bool link_pause = false;    ///< 802.3x in both directions, for all priorities together
     /// The queue that a received pause of a priority holds.
     std::array<std::uint8_t, kPriorities> priority_to_queue = identity_map<kPriorities>();
 
@@ -73,14 +74,18 @@ struct SchedulerConfig {
     std::uint64_t burst_bytes = 0;   ///< bucket of max_rate_bps; 0: one frame
 };
 
-/// Both act on the queue's length: nothing up to min_bytes, then a rising share up to probability_percent at max_bytes,
-/// everything beyond. ECN marks frames that can be marked (ECT); WRED drops the others, in lossy priorities only.
+/// Over the queue's length: nothing up to min_bytes, then a rising share up to probability_percent at max_bytes,
+/// everything beyond. ECN marks frames that can be marked (ECT); WRED drops the others, in lossy priorities only. Each
+/// has thresholds of its own, since a queue that marks early need not drop early.
 struct WredConfig {
     bool ecn = false;
     bool wred = false;
-    std::uint8_t probability_percent = 0;  ///< 0..100, at max_bytes
+    std::uint8_t probability_percent = 0;  ///< of marks, 0..100, at max_bytes
     std::uint64_t min_bytes = 0;           ///< <= max_bytes
     std::uint64_t max_bytes = 0;
+    std::uint8_t drop_probability_percent = 0;  ///< of drops, likewise
+    std::uint64_t drop_min_bytes = 0;
+    std::uint64_t drop_max_bytes = 0;
 };
 
 struct QueueConfig {
@@ -94,6 +99,8 @@ struct PortQosConfig {
     RemarkMaps remark;
     FlowControlConfig flow_control;
     std::array<QueueConfig, kQueues> queues{};
+    std::uint64_t max_rate_bps = 0;  ///< of all queues together; 0: the port's speed
+    std::uint64_t burst_bytes = 0;   ///< bucket of max_rate_bps; 0: one frame
 };
 
 }  // namespace vroce::sw

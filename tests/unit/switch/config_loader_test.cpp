@@ -70,11 +70,11 @@ TEST(Config, AcceptsNumbersWithoutQuotes) {
 
 TEST(Config, NamesWhatItDoesNotKnow) {
     const LoadedConfig config = good(R"({"PORT": {"E0": {"lanes": "1,2"}, "E1": {"lanes": "3,4"}},
-                                         "DSCP_TO_TC_MAP": {"AZURE": {"0": "1"}}, "VLAN": {"Vlan5": {"members": ["E0"]}},
+                                         "ACL_TABLE": {"EVERFLOW": {"type": "mirror"}}, "VLAN": {"Vlan5": {"members": ["E0"]}},
                                          "VLAN_MEMBER": {"Vlan5|E0": {"tagging_mode": "tagged"}}})");
     ASSERT_EQ(config.warnings.size(), 4u);
     EXPECT_EQ(config.warnings[0], "sw.json: PORT|E1: member of no VLAN, so it forwards nothing");
-    EXPECT_EQ(config.warnings[1], "sw.json: table DSCP_TO_TC_MAP is not known and has no effect: AZURE");
+    EXPECT_EQ(config.warnings[1], "sw.json: table ACL_TABLE is not known and has no effect: EVERFLOW");
     EXPECT_EQ(config.warnings[2], "sw.json: PORT: field lanes is not known and has no effect (in 2 entries)");
     EXPECT_EQ(config.warnings[3], "sw.json: VLAN: field members is not known and has no effect (in 1 entries)");
 }
