@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "switch/config/buffer_tables.hpp"
 #include "switch/config/devargs.hpp"
 #include "switch/config/field.hpp"
 #include "switch/config/qos_tables.hpp"
@@ -185,7 +186,8 @@ private:
     Status priorities() {
         const Result<QosPreset> preset = read_qos_settings(reader_, core_->buffers);
         if (!preset) return Error{preset.error()};
-        return load_qos(reader_, *preset, devices_, *core_);
+        if (Status status = load_qos(reader_, *preset, devices_, *core_); !status) return status;
+        return load_buffers(reader_, *preset != QosPreset::kNone, *core_);
     }
 
     void warn_about_vlans() {
