@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "sw.json: CABLE_LENGTH|AZURE: unknown port \"E5\"; allowed: the entries of table PORT"},
         TableRefusal{"CableTwice", R"("CABLE_LENGTH": {"A": {"E0": "40m"}, "B": {"E0": "5m"}})",
                      "sw.json: CABLE_LENGTH|B: E0 is in another entry already; allowed: one entry"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& refused) { return std::string(refused.param.name); });
 
 class BufferContradiction : public ::testing::TestWithParam<TableRefusal> {};
 
@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
                      R"("BUFFER_PROFILE": {"a": {"pool": "in", "static_th": "0", "size": "300000"}},
                         "BUFFER_PG": {"E0,E1|0-1": {"profile": "a"}})",
                      "sw.json: BUFFER_POOL|in: size \"1000000\" is less than the 1200000 bytes"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& refused) { return std::string(refused.param.name); });
 
 TEST(Examples, AreGoodAndWithoutWarnings) {
     for (const char* name : {"roce.json", "two-vlans.json"}) {

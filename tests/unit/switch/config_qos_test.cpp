@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                       TrustCase{"ToldDscp", R"("trust": "dscp")", Trust::kDscp},
                       TrustCase{"ToldDscpPcp", R"("trust": "dscp,pcp")", Trust::kDscpThenPcp},
                       TrustCase{"ToldPcpDscp", R"("trust": "pcp,dscp")", Trust::kPcpThenDscp}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& refused) { return std::string(refused.param.name); });
 
 TEST(QosConfig, MapsBeginAtZeroAndTrustWithoutAMapGoesByClassSelector) {
     const LoadedConfig config = good_config(with_ports(
@@ -354,7 +354,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "sw.json: VROCE_QOS|switch: cell_bytes \"100\"; allowed: a power of two, 1..16384 (bytes)"},
         TableRefusal{"Headroom", R"("VROCE_QOS": {"switch": {"headroom": "large"}})",
                      "sw.json: VROCE_QOS|switch: headroom \"large\"; allowed: exact, raise"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& refused) { return std::string(refused.param.name); });
 
 TEST(QosConfig, RefusesBothKindsOfPauseOnAPort) {
     EXPECT_EQ(
