@@ -45,7 +45,8 @@ bool parse_cable(const std::string& text, std::uint64_t& length_m) {
 
 class BufferLoader {
 public:
-    BufferLoader(TableReader& reader, SwitchConfig& core) : reader_(reader), core_(core), buffers_(core.buffers) {}
+    BufferLoader(TableReader& reader, std::span<const PortDevice> devices, SwitchConfig& core)
+        : reader_(reader), devices_(devices), core_(core), buffers_(core.buffers) {}
 
     Status load(bool preset) {
         buffers_.ports.resize(core_.ports.size());
@@ -68,7 +69,7 @@ private:
     }
 
     void start_from_default(bool preset) {
-        add_default_buffers(core_);
+        add_default_buffers(core_, devices_);
         for (std::size_t i = 0; i < buffers_.pools.size(); ++i) pool_index_[buffers_.pools[i].name] = index16(i);
         for (std::size_t i = 0; i < buffers_.profiles.size(); ++i)
             profile_index_[buffers_.profiles[i].name] = index16(i);
@@ -127,9 +128,9 @@ private:
             if (!mode) return missing("BUFFER_POOL", entry.key, "mode", "static, dynamic");
             if (!size) {
                 reader_.warn(fmt::format("BUFFER_POOL|{}: there is no size: it has {} bytes", entry.key,
-                                         default_pool_bytes(core_)));
+                                         default_pool_bytes(core_, devices_)));
             }
-            pool.size_bytes = size.value_or(default_pool_bytes(core_));
+            pool.size_bytes = size.value_or(default_pool_bytes(core_, devices_));
             pool.type = *type;
             pool.mode = *mode;
             return add("BUFFER_POOL", buffers_.pools, pool_index_, pool, kPoolsMax);
@@ -327,6 +328,7 @@ private:
     }
 
     TableReader& reader_;
+    std::span<const PortDevice> devices_;
     SwitchConfig& core_;
     BufferConfig& buffers_;
     Named<std::uint16_t> pool_index_;
@@ -335,8 +337,8 @@ private:
 
 }  // namespace
 
-Status load_buffers(TableReader& reader, bool preset, SwitchConfig& core) {
-    return BufferLoader(reader, core).load(preset);
+Status load_buffers(TableReader& reader, bool preset, std::span<const PortDevice> devices, SwitchConfig& core) {
+    return BufferLoader(reader, devices, core).load(preset);
 }
 
 }  // namespace vroce::sw

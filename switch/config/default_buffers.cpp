@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <string>
 
+#include "pfc/headroom.hpp"
+#include "switch/config/devargs.hpp"
+
 namespace vroce::sw {
 namespace {
 
-/// What a memif ring of 256 frames and one burst of the peer hold, all of which may come after a pause (design D11b).
-constexpr std::uint64_t kFramesInFlight = 256 + 32;
-constexpr std::uint64_t kHeaderBytes = 14 + 2 * 4 + 4;  // with two tags and FCS
+constexpr std::uint32_t kPeerBurst = 32;
 constexpr std::uint32_t kCableDefault_m = 40;
-constexpr std::uint64_t kFibre_m_per_s = 198'000'000;
 constexpr std::uint64_t kSharedPerPort = std::uint64_t{1} << 20;
 constexpr std::uint64_t kSharedLeast = std::uint64_t{4} << 20;
 /// Two of the largest frames below the limit a paused peer may go on, so that one frame does not pause it again.
@@ -19,19 +19,22 @@ constexpr std::uint64_t kXonOffset = 18'432;
 
 enum Pool : std::uint16_t { kIngressLossless, kIngressLossy, kEgressLossless, kEgressLossy };
 
-/// Both ways of the cable, and what is on the way in rings. The buffer manager works out the exact number.
-std::uint64_t headroom_estimate(const PortConfig& port, std::uint32_t cable_m) {
-    const std::uint64_t length_m = cable_m == 0 ? kCableDefault_m : cable_m;
-    const std::uint64_t on_cable = 2 * length_m * (port.speed_bps / 8) / kFibre_m_per_s;
-    return (kFramesInFlight + 2) * (port.mtu_bytes + kHeaderBytes) + on_cable;
+std::uint64_t headroom_estimate(const PortConfig& port, std::uint32_t cable_m, const PortDevice& device) {
+    HeadroomLink link;
+    link.speed_bps = port.speed_bps;
+    link.mtu_bytes = port.mtu_bytes;
+    link.cable_meters = cable_m == 0 ? kCableDefault_m : cable_m;
+    link.ring_slots = ring_slots(device.devargs);
+    link.peer_burst_frames = kPeerBurst;
+    return headroom(link).total_bytes();
 }
 
-/// A quarter more than estimated: for pause reaction times and other rings.
-std::uint64_t all_headroom(const SwitchConfig& core) {
+/// A quarter more than links need by themselves: for workers that are away, and for cells.
+std::uint64_t all_headroom(const SwitchConfig& core, std::span<const PortDevice> devices) {
     std::uint64_t sum = 0;
     for (std::size_t p = 0; p < core.ports.size(); ++p) {
         const auto groups = static_cast<unsigned>(__builtin_popcount(pausing_groups(core.ports[p].qos)));
-        sum += groups * headroom_estimate(core.ports[p], core.buffers.ports[p].cable_m);
+        sum += groups * headroom_estimate(core.ports[p], core.buffers.ports[p].cable_m, devices[p]);
     }
     return sum + sum / 4;
 }
@@ -64,9 +67,9 @@ std::uint64_t shared_bytes(const SwitchConfig& core) {
     return std::max(core.ports.size() * kSharedPerPort, kSharedLeast);
 }
 
-void add_pools(SwitchConfig& core) {
+void add_pools(SwitchConfig& core, std::span<const PortDevice> devices) {
     const std::uint64_t shared = shared_bytes(core);
-    const std::uint64_t lossless = default_pool_bytes(core);
+    const std::uint64_t lossless = default_pool_bytes(core, devices);
     const auto add = [&core](const char* name, std::uint64_t size, BufferPoolType type, BufferPoolMode mode) {
         core.buffers.pools.push_back({name, size, type, mode, 0});
     };
@@ -87,8 +90,8 @@ std::uint8_t pausing_groups(const PortQosConfig& qos) {
     return static_cast<std::uint8_t>(mask);
 }
 
-std::uint64_t default_pool_bytes(const SwitchConfig& core) {
-    return shared_bytes(core) + all_headroom(core);
+std::uint64_t default_pool_bytes(const SwitchConfig& core, std::span<const PortDevice> devices) {
+    return shared_bytes(core) + all_headroom(core, devices);
 }
 
 BufferProfileConfig lossless_profile(const BufferConfig& buffers, std::uint16_t pool) {
@@ -105,9 +108,9 @@ BufferProfileConfig lossless_profile(const BufferConfig& buffers, std::uint16_t 
     return profile;
 }
 
-void add_default_buffers(SwitchConfig& core) {
+void add_default_buffers(SwitchConfig& core, std::span<const PortDevice> devices) {
     BufferConfig& buffers = core.buffers;
-    add_pools(core);
+    add_pools(core, devices);
     const std::uint16_t lossless_group = add_profile(buffers, lossless_profile(buffers, kIngressLossless));
     // Lossless frames are held at ingress, lossy ones drop at egress: the other side's limit is the whole pool.
     BufferProfileConfig profile = profile_in("ingress_lossy_profile", kIngressLossy);

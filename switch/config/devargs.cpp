@@ -7,6 +7,8 @@
 #include <array>
 #include <string_view>
 
+#include "switch/config/field.hpp"
+
 namespace vroce::sw {
 namespace {
 
@@ -37,6 +39,18 @@ Status check_devargs(const std::string& devargs) {
     }
     if (!socket) return Error{fmt::format("a memif needs socket=PATH; allowed keys: {}", kMemifAllowed)};
     return Done{};
+}
+
+std::uint32_t ring_slots(const std::string& devargs) {
+    constexpr std::string_view kKey = ",rsize=";
+    constexpr std::uint64_t kLog2Most = 14;
+    const std::size_t at = devargs.find(kKey);
+    std::uint64_t log2 = 8;
+    if (at != std::string::npos) {
+        const std::string value = devargs.substr(at + kKey.size());
+        parse_number(value.substr(0, value.find(',')), log2);
+    }
+    return 1U << std::min(log2, kLog2Most);
 }
 
 }  // namespace vroce::sw

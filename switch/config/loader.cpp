@@ -187,7 +187,7 @@ private:
         const Result<QosPreset> preset = read_qos_settings(reader_, core_->buffers);
         if (!preset) return Error{preset.error()};
         if (Status status = load_qos(reader_, *preset, devices_, *core_); !status) return status;
-        return load_buffers(reader_, *preset != QosPreset::kNone, *core_);
+        return load_buffers(reader_, *preset != QosPreset::kNone, devices_, *core_);
     }
 
     void warn_about_vlans() {
