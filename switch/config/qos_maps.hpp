@@ -10,6 +10,13 @@ using DscpMap = std::array<std::uint8_t, kDscps>;
 using TcMap = std::array<std::uint8_t, kTrafficClasses>;
 using PriorityMap = std::array<std::uint8_t, kPriorities>;
 
+/// Eight DSCPs a class, in order (RFC 2474 4.2.2).
+constexpr DscpMap class_selectors() {
+    DscpMap map{};
+    for (std::size_t dscp = 0; dscp < kDscps; ++dscp) map[dscp] = static_cast<std::uint8_t>(dscp >> 3);
+    return map;
+}
+
 struct QosMaps {
     // What an entry does not name is traffic class, priority group or queue 0.
     Named<DscpMap> dscp_to_tc;

@@ -120,18 +120,17 @@ private:
     void start_from(QosPreset preset, std::span<const PortDevice> devices) {
         for (std::size_t p = 0; p < core_.ports.size(); ++p) {
             PortQosConfig& qos = core_.ports[p].qos;
-            const FlowControlConfig told = qos.flow_control;  // by table PORT
-            const bool roce = preset == QosPreset::kRoce;
-            PortQosConfig start = roce_preset(roce && !told.link_pause && !ignores_pause(devices[p]));
-            if (!roce) {
-                // Only what a port's trust, when the file tells it, needs in place of a map.
-                start.queues = {};
-                start.ingress.trust = Trust::kPort;
+            if (preset == QosPreset::kRoce) {
+                const FlowControlConfig told = qos.flow_control;  // by table PORT
+                qos = roce_preset(!told.link_pause && !ignores_pause(devices[p]));
+                qos.flow_control.link_pause = told.link_pause;
+                qos.flow_control.pfc_asymmetric = told.pfc_asymmetric;
+                trust_[p].told = true;
+            } else {
+                // For a port that is told to trust a mark and has no map for it.
+                qos.ingress.pcp_to_tc = identity_map<kPcps>();
+                qos.ingress.dscp_to_tc = class_selectors();
             }
-            qos = start;
-            qos.flow_control.link_pause = told.link_pause;
-            qos.flow_control.pfc_asymmetric = told.pfc_asymmetric;
-            trust_[p].told = roce;
         }
     }
 

@@ -1,7 +1,8 @@
 // Priorities, schedulers and congestion control of the ports: the tables that PORT_QOS_MAP and QUEUE tie together.
 //
 // Ours, beside SONiC's fields:
-//   PORT|x           link_pause   on | off                       802.3x in both directions; excludes pfc_enable
+//   PORT|x           pfc_asym     on | off                       SONiC's
+//                    link_pause   on | off                       802.3x in both directions; excludes pfc_enable
 //   PORT_QOS_MAP|x   trust        port | pcp | dscp | dscp,pcp | pcp,dscp
 //                                 without it: what the port has maps for, DSCP before PCP
 //                    default_tc   0..7                            of frames without the mark that is trusted

@@ -1,6 +1,8 @@
 // DSCP 26 in class 3, lossless and ECN-marked; CNPs with DSCP 48 in class 6, before everything; the rest by DSCP / 8.
 #include "switch/config/roce_preset.hpp"
 
+#include "switch/config/qos_maps.hpp"
+
 namespace vroce::sw {
 namespace {
 
@@ -14,9 +16,7 @@ PortQosConfig roce_preset(bool pfc) {
     PortQosConfig qos;
     qos.ingress.trust = Trust::kDscpThenPcp;
     qos.ingress.pcp_to_tc = identity_map<kPcps>();
-    for (std::size_t dscp = 0; dscp < kDscps; ++dscp) {
-        qos.ingress.dscp_to_tc[dscp] = static_cast<std::uint8_t>(dscp >> 3);  // 26 is in 3, 48 in 6
-    }
+    qos.ingress.dscp_to_tc = class_selectors();  // 26 is in 3, 48 in 6
     if (pfc) qos.flow_control.pfc_enable = 1U << kRoce;
     // The others share what these two leave idle: weight 1 each.
     qos.queues[kBestEffort].scheduler.weight = 50;
