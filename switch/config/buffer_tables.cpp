@@ -314,10 +314,8 @@ private:
 
     /// What the file promises has to fit; what ports need on top of it is the buffer manager's to add.
     Status promises() {
-        std::vector<std::string> names;
-        for (const PortConfig& port : core_.ports) names.push_back(port.name);
         const std::vector<std::uint64_t> needed(core_.ports.size());
-        const Result<BufferPlan> plan = plan_buffers(buffers_, names, needed);
+        const Result<BufferPlan> plan = plan_buffers(core_, needed);
         if (!plan) return Error{fmt::format("{}: {}", reader_.file(), plan.error())};
         return Done{};
     }

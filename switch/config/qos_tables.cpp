@@ -91,10 +91,7 @@ private:
             qos.remark.pcp = true;
             qos.remark.tc_to_pcp = *tc_to_dot1p;
         }
-        if (scheduler != nullptr) {
-            qos.max_rate_bps = scheduler->max_rate_bps;
-            qos.burst_bytes = scheduler->burst_bytes;
-        }
+        if (scheduler != nullptr) qos.max_rate_bps = scheduler->max_rate_bps;
     }
 };
 

@@ -100,7 +100,6 @@ struct PortQosConfig {
     FlowControlConfig flow_control;
     std::array<QueueConfig, kQueues> queues{};
     std::uint64_t max_rate_bps = 0;  ///< of all queues together; 0: the port's speed
-    std::uint64_t burst_bytes = 0;   ///< bucket of max_rate_bps; 0: one frame
 };
 
 }  // namespace vroce::sw

@@ -42,9 +42,18 @@ FlowControlSettings flow_control_of(const PortConfig& port, Mac mac) {
     return to;
 }
 
-std::optional<CongestionCurve> curve_of(const WredConfig& wred, bool wanted) {
-    if (!wanted) return std::nullopt;
+std::optional<CongestionCurve> marking_curve(const WredConfig& wred) {
+    if (!wred.ecn) return std::nullopt;
     return CongestionCurve(wred.min_bytes, wred.max_bytes, wred.probability_percent / 100.0);
+}
+std::optional<CongestionCurve> dropping_curve(const WredConfig& wred) {
+    if (!wred.wred) return std::nullopt;
+    return CongestionCurve(wred.drop_min_bytes, wred.drop_max_bytes, wred.drop_probability_percent / 100.0);
+}
+
+/// A port may be held below the speed of its line.
+std::uint64_t paced_speed_bps(const PortConfig& port) {
+    return port.qos.max_rate_bps == 0 ? port.speed_bps : std::min(port.speed_bps, port.qos.max_rate_bps);
 }
 
 /// The limits of a switch whose configuration has none: nothing is accounted.
@@ -101,13 +110,13 @@ void Switch::configure_port(Instant now, PortId port) {
     PortState& state = ports_[port];
     state.limit_bytes = config.egress_limit_bytes;
     state.limit_packets = config.egress_limit_packets;
-    state.tx->egress().set_speed(config.speed_bps);
+    state.tx->egress().set_speed(paced_speed_bps(config));
     state.tx->egress().set_schedule(schedule_of(config.qos));
     state.flow_control.configure(now, flow_control_of(config, config_->mac + port));
     for (std::size_t q = 0; q < kQueues; ++q) {
         const WredConfig& wred = config.qos.queues[q].wred;
-        state.queues[q].ecn = curve_of(wred, wred.ecn);
-        state.queues[q].wred = curve_of(wred, wred.wred);
+        state.queues[q].ecn = marking_curve(wred);
+        state.queues[q].wred = dropping_curve(wred);
     }
 }
 

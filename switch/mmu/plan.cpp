@@ -27,6 +27,7 @@ public:
     Planner(const SwitchConfig& config, std::span<const std::uint64_t> headroom)
         : ports_(config.ports), config_(config.buffers), needed_(headroom) {
         config_.ports.resize(ports_.size());
+        lossless_queues_ = lossless_queues();
         add_defaults();
         promised_.resize(config_.pools.size());
     }
@@ -59,14 +60,26 @@ private:
         return flow.link_pause || flow.lossless(group);
     }
 
-    /// Groups of lossless priorities that have no profile. With 802.3x that is the default priority's group, since all
-    /// others share its fate.
+    /// Groups of lossless priorities that have no profile, or a lossy one since flow control came later. With 802.3x
+    /// that is the default priority's group, since all others share its fate.
     [[nodiscard]] bool wants_default(std::size_t port, unsigned group) const {
         const PortConfig& config = ports_[port];
-        if (config_.ports[port].pg[group]) return false;
+        const auto profile = config_.ports[port].pg[group];
+        if (profile && config_.profiles[*profile].lossless) return false;
         if (config.qos.flow_control.link_pause)
             return group == config.qos.ingress.tc_to_priority[config.qos.ingress.default_tc];
         return config.qos.flow_control.lossless(group);
+    }
+
+    /// Bit q: what some port's flow control protects leaves by queue q.
+    [[nodiscard]] std::uint8_t lossless_queues() const {
+        unsigned mask = 0;
+        for (std::size_t p = 0; p < ports_.size(); ++p) {
+            const ClassMaps& maps = ports_[p].qos.ingress;
+            for (unsigned tc = 0; tc < kTrafficClasses; ++tc)
+                if (has_flow_control(p, maps.tc_to_priority[tc])) mask |= 1U << maps.tc_to_queue[tc];
+        }
+        return static_cast<std::uint8_t>(mask);
     }
 
     void add_defaults() {
@@ -130,6 +143,8 @@ private:
     }
 
     void plan_queue(std::size_t port, unsigned queue, const BufferProfileConfig& profile) {
+        // A dynamic threshold shrinks with what others use, and would drop what its ingress has paused for.
+        if (profile.dynamic_alpha && (lossless_queues_ >> queue & 1) != 0) return;
         plan_.limits.ports[port].queues[queue] =
             QueueLimits{static_cast<std::uint8_t>(profile.pool), profile.size_bytes, threshold(profile)};
         promised_[profile.pool] += profile.size_bytes;
@@ -138,6 +153,7 @@ private:
     const std::vector<PortConfig>& ports_;
     BufferConfig config_;
     std::span<const std::uint64_t> needed_;
+    std::uint8_t lossless_queues_ = 0;
     std::vector<std::uint64_t> promised_;  ///< of each pool: what single users have of their own
     BufferPlan plan_;
 };

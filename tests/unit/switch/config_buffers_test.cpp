@@ -27,11 +27,9 @@ const BufferProfileConfig& queue(const LoadedConfig& config, std::size_t port, u
 
 /// The plan with what the ports' links need when their rings hold so many frames.
 Result<BufferPlan> plan_of(const LoadedConfig& config, std::uint32_t ring_slots = 256) {
-    std::vector<std::string> names;
     std::vector<std::uint64_t> needed;
     for (std::size_t p = 0; p < config.core->ports.size(); ++p) {
         const PortConfig& port = config.core->ports[p];
-        names.push_back(port.name);
         needed.push_back(headroom({.speed_bps = port.speed_bps,
                                    .mtu_bytes = port.mtu_bytes,
                                    .cable_meters = std::max(config.core->buffers.ports[p].cable_m, 40u),
@@ -40,7 +38,7 @@ Result<BufferPlan> plan_of(const LoadedConfig& config, std::uint32_t ring_slots 
                                    .peer_burst_frames = 32})
                              .total_bytes());
     }
-    return plan_buffers(config.core->buffers, names, needed);
+    return plan_buffers(*config.core, needed);
 }
 
 TEST(BufferTables, AProfileWithXoffIsLossless) {
@@ -147,6 +145,22 @@ TEST(BufferTables, TheFilesPoolsReplaceThePresets) {
     EXPECT_TRUE(group(config, 0, 3).lossless) << "PFC needs it";
     EXPECT_EQ(group(config, 0, 3).static_bytes, 12'000'000u);
     EXPECT_FALSE(config.core->buffers.ports[0].pg[0]);
+}
+
+/// As when somebody switches PFC on while the switch runs.
+TEST(BufferTables, ThePresetsLossyGroupBecomesLosslessWithItsPriority) {
+    LoadedConfig config = good_config(with_ports(R"("VROCE_QOS": {"switch": {"preset": "roce"}})"));
+    auto changed = std::make_shared<SwitchConfig>(*config.core);
+    changed->ports[0].qos.flow_control.pfc_enable = 1 << 5;
+    config.core = changed;
+    const Result<BufferPlan> plan = plan_of(config);
+    ASSERT_TRUE(plan) << plan.error();
+    const PortBufferLimits& limits = plan->limits.ports[0];
+    EXPECT_TRUE(limits.groups[5]->lossless());
+    EXPECT_EQ(limits.groups[5]->pool, 0);
+    EXPECT_FALSE(limits.groups[3]->lossless());
+    EXPECT_FALSE(plan->limits.ports[1].queues[5]) << "a lossless queue does not drop by what others leave";
+    EXPECT_TRUE(limits.queues[4]);
 }
 
 TEST(BufferTables, AProfileOfThePresetCanBeReplaced) {

@@ -56,7 +56,6 @@ TEST(QosConfig, ReadsASonicFile) {
     EXPECT_EQ(first.queues[3].wred.max_bytes, 2u << 20);
     EXPECT_EQ(first.queues[3].wred.probability_percent, 5);
     EXPECT_EQ(first.max_rate_bps, 96'000'000'000u);
-    EXPECT_EQ(first.burst_bytes, 8'192u);
     const PortQosConfig& last = qos_of(*loaded, 2);
     EXPECT_EQ(last.ingress.trust, Trust::kDscpThenPcp) << "DSCP from the global entry, PCP from its own";
     EXPECT_EQ(last.ingress.pcp_to_tc, (std::array<std::uint8_t, 8>{1, 0, 2, 3, 4, 5, 6, 7}));

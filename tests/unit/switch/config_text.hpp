@@ -18,7 +18,9 @@ inline LoadedConfig good_config(const std::string& text) {
     Result<LoadedConfig> config = parse_config(text, "sw.json");
     if (!config) {
         ADD_FAILURE() << config.error();
-        return {std::make_shared<SwitchConfig>(SwitchConfig{std::vector<PortConfig>(2), {}, {}, {}, {}}), {}, {}};
+        auto empty = std::make_shared<SwitchConfig>();
+        empty->ports.resize(2);
+        return {empty, {}, {}};
     }
     return *config;
 }
