@@ -61,6 +61,7 @@ struct PortCounters {
     std::array<std::uint64_t, kPcps> roce_in_lossy_class_pcp{};
     std::array<std::uint64_t, kDropReasons> drops{};
     std::array<EcnCounters, kQueues> ecn{};
+    std::uint64_t pause_without_packet = 0;  ///< pause frames put off because the pool was empty
 
     void drop(DropReason reason) { ++drops[index(reason)]; }
     std::uint64_t roce_in_lossy_class() const {

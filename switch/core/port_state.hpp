@@ -19,21 +19,13 @@ struct QueueState {
 };
 
 struct PortState {
-    PortState() = default;
-    ~PortState() {
-        if (spare_control != nullptr) release(spare_control);
-    }
-    PortState(const PortState&) = delete;
-    PortState& operator=(const PortState&) = delete;
-
     PortCounters counters;
     std::uint64_t limit_bytes = 0;    ///< of what waits for the port, for frames that the buffer manager does not know
     std::uint32_t limit_packets = 0;  ///< likewise
     std::array<QueueState, kQueues> queues;
     FlowControl flow_control;
     PacketPool* pool = nullptr;
-    Packet* spare_control = nullptr;  ///< for the next pause frame: it must not fail for want of a packet
-    std::unique_ptr<PortTx> tx;       ///< none: the port has no device and is never up
+    std::unique_ptr<PortTx> tx;  ///< none: the port has no device and is never up
 };
 
 }  // namespace vroce::sw

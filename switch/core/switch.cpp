@@ -165,12 +165,15 @@ std::size_t Switch::transmit(Instant now) {
 bool Switch::send_pauses(Instant now, PortId port) {
     PortState& state = ports_[port];
     if (!contains(links_, port) || state.flow_control.settings().mode == PauseMode::kOff) return false;
-    Packet* packet = state.spare_control != nullptr ? state.spare_control : state.pool->alloc();
-    state.spare_control = packet;
-    if (packet == nullptr) return false;  // the pool counts it; the next iteration asks again
     const auto frame = state.flow_control.poll(now, buffers_.congested_groups(port));
     if (!frame) return false;
-    state.spare_control = nullptr;
+    Packet* packet = state.pool->alloc();
+    if (packet == nullptr) {
+        // Forgotten, so that the next iteration asks anew; a lost XON ends with the pause it would have ended.
+        ++state.counters.pause_without_packet;
+        state.flow_control.sender().reset(now);
+        return false;
+    }
     packet->resize(static_cast<std::uint32_t>(frame->size()));
     std::copy(frame->begin(), frame->end(), packet->data);
     state.tx->send_control(packet);

@@ -84,7 +84,8 @@ json pause_json(const FlowControl& flow, Instant now, unsigned priority) {
             {"tx_paused_ns", ns(flow.sender().asked_time(now, priority))}};
 }
 
-json flow_control_json(const FlowControl& flow, Instant now) {
+json flow_control_json(const PortSnapshot& port, Instant now) {
+    const FlowControl& flow = port.flow_control;
     json priorities = json::object();
     for (unsigned p = 0; p < kPriorities; ++p) priorities[std::to_string(p)] = pause_json(flow, now, p);
     const PauseHeard& heard = flow.receiver().link_heard();
@@ -101,6 +102,7 @@ json flow_control_json(const FlowControl& flow, Instant now) {
               {"tx_refresh", said.refresh_frames},
               {"tx_xon", said.xon_frames},
               {"tx_paused_ns", ns(flow.sender().link_asked_time(now))}}},
+            {"without_packet", port.counters.pause_without_packet},
             {"ignored", std::move(ignored)},
             {"malformed", flow.malformed()}};
 }
@@ -186,7 +188,7 @@ json port_counters_json(const PortSnapshot& port, Instant now) {
             {"priority", priority_json(port.counters)},
             {"roce_in_lossy_class", unprotected_json(port.counters)},
             {"drop", std::move(drops)},
-            {"pause", flow_control_json(port.flow_control, now)},
+            {"pause", flow_control_json(port, now)},
             {"queue", by_index(kQueues, [&](unsigned q) { return queue_json(port, q); })},
             {"priority_group", by_index(kPriorityGroups, [&](unsigned g) { return group_json(port, g); })},
             {"fault", {{"rx", fault_json(port.rx_fault)}, {"tx", fault_json(port.tx_fault)}}},
