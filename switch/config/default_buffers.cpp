@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint32_t kPeerBurst = 32;
 constexpr std::uint32_t kCableDefault_m = 40;
-constexpr std::uint64_t kSharedPerPort = std::uint64_t{1} << 20;
+/// Of the lossless pool; a lossy one has half. At least so much that queues reach the preset's ECN thresholds before
+/// their senders are paused; not more than needed, since every cell may be a packet that has to be there.
+constexpr std::uint64_t kSharedPerPort = std::uint64_t{512} << 10;
 constexpr std::uint64_t kSharedLeast = std::uint64_t{4} << 20;
 /// Two of the largest frames below the limit a paused peer may go on, so that one frame does not pause it again.
 constexpr std::uint64_t kXonOffset = 18'432;
@@ -29,14 +31,13 @@ std::uint64_t headroom_estimate(const PortConfig& port, std::uint32_t cable_m, c
     return headroom(link).total_bytes();
 }
 
-/// A quarter more than links need by themselves: for workers that are away, and for cells.
 std::uint64_t all_headroom(const SwitchConfig& core, std::span<const PortDevice> devices) {
     std::uint64_t sum = 0;
     for (std::size_t p = 0; p < core.ports.size(); ++p) {
         const auto groups = static_cast<unsigned>(__builtin_popcount(pausing_groups(core.ports[p].qos)));
         sum += groups * headroom_estimate(core.ports[p], core.buffers.ports[p].cable_m, devices[p]);
     }
-    return sum + sum / 4;
+    return sum;
 }
 
 /// Bit q: frames of a pausing group of some port leave by queue q, which must not drop them on any port.
@@ -68,15 +69,15 @@ std::uint64_t shared_bytes(const SwitchConfig& core) {
 }
 
 void add_pools(SwitchConfig& core, std::span<const PortDevice> devices) {
-    const std::uint64_t shared = shared_bytes(core);
+    const std::uint64_t lossy = shared_bytes(core) / 2;
     const std::uint64_t lossless = default_pool_bytes(core, devices);
     const auto add = [&core](const char* name, std::uint64_t size, BufferPoolType type, BufferPoolMode mode) {
         core.buffers.pools.push_back({name, size, type, mode, 0});
     };
     add("ingress_lossless_pool", lossless, BufferPoolType::kIngress, BufferPoolMode::kDynamic);
-    add("ingress_lossy_pool", shared, BufferPoolType::kIngress, BufferPoolMode::kStatic);
+    add("ingress_lossy_pool", lossy, BufferPoolType::kIngress, BufferPoolMode::kStatic);
     add("egress_lossless_pool", lossless, BufferPoolType::kEgress, BufferPoolMode::kStatic);
-    add("egress_lossy_pool", shared, BufferPoolType::kEgress, BufferPoolMode::kDynamic);
+    add("egress_lossy_pool", lossy, BufferPoolType::kEgress, BufferPoolMode::kDynamic);
 }
 
 }  // namespace

@@ -33,7 +33,6 @@ Result<BufferPlan> plan_of(const LoadedConfig& config, std::uint32_t ring_slots 
         needed.push_back(headroom({.speed_bps = port.speed_bps,
                                    .mtu_bytes = port.mtu_bytes,
                                    .cable_meters = std::max(config.core->buffers.ports[p].cable_m, 40u),
-                                   .extra_delay = microseconds(100),
                                    .ring_slots = ring_slots,
                                    .peer_burst_frames = 32})
                              .total_bytes());
@@ -82,7 +81,8 @@ TEST(BufferTables, ThePresetHasRoomForAllItsHeadroom) {
         EXPECT_TRUE(config.warnings.empty());
         const Result<BufferPlan> plan = plan_of(config);
         ASSERT_TRUE(plan) << plan.error();
-        EXPECT_GE(plan->limits.pools[0].shared_bytes, ports << 20) << "and a share for every port";
+        EXPECT_GE(plan->limits.pools[0].shared_bytes, std::max<std::uint64_t>(ports << 19, 4 << 20))
+            << "and a share for every port";
         EXPECT_TRUE(plan->raised.empty());
         const PortBufferLimits& limits = plan->limits.ports[0];
         for (unsigned i = 0; i < 8; ++i) {
