@@ -63,6 +63,7 @@ bool Egress::enqueue(Packet* packet, unsigned queue) {
     q.tail = packet;
     occupied_ |= 1u << index;
     q.bytes += packet->length;
+    ++q.packets;
     backlog_bytes_ += packet->length;
     ++backlog_packets_;
     if (was_empty) refresh_ready(index);
@@ -78,6 +79,12 @@ void Egress::set_paused(Instant now, std::uint8_t mask) {
     for (unsigned begins = mask & ~paused_; begins != 0; begins &= begins - 1) paused_since_[lowest(begins)] = now;
     paused_ = mask;
     if (was_stopped) wire_free_at_ = std::max(wire_free_at_, now);
+}
+
+std::size_t Egress::paused_packets() const {
+    std::size_t packets = 0;
+    for (unsigned rest = occupied_ & paused_; rest != 0; rest &= rest - 1) packets += queues_[lowest(rest)].packets;
+    return packets;
 }
 
 void Egress::resume(Instant now, unsigned queues) {
@@ -126,6 +133,7 @@ Packet* Egress::pop(unsigned queue) {
     packet->next = nullptr;
     if (q.head == nullptr) occupied_ &= ~(1u << queue);
     q.bytes -= packet->length;
+    --q.packets;
     backlog_bytes_ -= packet->length;
     --backlog_packets_;
     last_queue_ = queue;

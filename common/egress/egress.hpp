@@ -90,6 +90,8 @@ public:
     [[nodiscard]] std::uint64_t backlog_bytes() const { return backlog_bytes_; }
     [[nodiscard]] std::size_t backlog_packets() const { return backlog_packets_; }
     [[nodiscard]] std::uint64_t queue_bytes(unsigned queue) const { return queues_[queue % kQueues].bytes; }
+    /// Packets of the queues that are paused.
+    [[nodiscard]] std::size_t paused_packets() const;
     [[nodiscard]] std::uint64_t limit_bytes() const { return config_.limit_bytes; }
     [[nodiscard]] const EgressCounters& counters() const { return counters_; }
     [[nodiscard]] const QueueCounters& queue_counters(unsigned queue) const { return queue_counters_[queue % kQueues]; }
@@ -99,6 +101,7 @@ private:
         Packet* head = nullptr;
         Packet* tail = nullptr;
         std::uint64_t bytes = 0;
+        std::size_t packets = 0;
         Instant ready_at{};  ///< of a shaped queue that is not empty: from when its head may leave
     };
     [[nodiscard]] unsigned eligible() const { return occupied_ & ~paused_; }

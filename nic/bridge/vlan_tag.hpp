@@ -40,8 +40,11 @@ inline void put_tag_on(Packet& packet, std::uint16_t vlan, std::uint8_t pcp) {
     store_be16(packet.data + 14, static_cast<std::uint16_t>(pcp << 13 | vlan));
 }
 
-/// The priority that a frame asks for: the class selector bits of its DSCP (RFC 2474 4.2.2), 0 when it is not IP.
+/// The priority that a frame asks for: its tag's PCP, else the class selector bits of its DSCP (RFC 2474 4.2.2), 0 when
+/// it has neither.
 inline std::uint8_t priority_of(const Packet& packet) {
+    if (packet.length < kEthernetBytes + 2) return 0;
+    if (is_tagged(packet)) return packet.data[kEthernetBytes] >> 5;
     if (packet.length < kEthernetBytes + 2) return 0;
     const std::uint8_t* l3 = packet.data + kEthernetBytes;
     if (ether_type(packet) == kEtherTypeIpv4) return l3[1] >> 5;

@@ -32,6 +32,7 @@ struct NicOptions {
     std::string uplink;  ///< "memif:" and a socket's path, or DPDK device arguments
     std::uint64_t speed_bps = 10'000'000'000;
     std::uint32_t mtu = 4'200;
+    std::uint8_t pfc_priorities = 0;  ///< bit p: priority p is lossless on the uplink
     std::optional<std::uint32_t> cpu;
     std::optional<std::uint32_t> memory_mib;
     bool no_huge = false;

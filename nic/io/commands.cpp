@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "common/dcb/dcb_request.hpp"
+
 namespace vroce::nic {
 namespace {
 
@@ -30,7 +32,12 @@ Status only_keys(const json& args, std::initializer_list<std::string> allowed) {
 
 Commands::Commands(const NicOptions& options, const Endpoints& endpoints, Worker& worker, Mailbox& mailbox,
                    const MbufPool& pool)
-    : options_(options), endpoints_(endpoints), worker_(worker), mailbox_(mailbox), pool_(pool) {}
+    : options_(options),
+      endpoints_(endpoints),
+      worker_(worker),
+      mailbox_(mailbox),
+      pool_(pool),
+      pfc_priorities_(options.pfc_priorities) {}
 
 Commands::~Commands() {
     if (capture_) static_cast<void>(capture_stop());
@@ -52,6 +59,8 @@ void Commands::register_at(ControlServer& server) {
     plain("capture.stop", &Commands::capture_stop);
     server.handle("fault.set", [this](const json& args) { return fault_set(args); });
     server.handle("fault.clear", [this](const json& args) { return fault_clear(args); });
+    server.handle("dcb.set", [this](const json& args) { return dcb_set(args); });
+    server.handle("dcb.show", [this](const json& args) { return dcb_show(args); });
     server.handle("capture.start", [this](const json& args) { return capture_start(args); });
 }
 
@@ -151,6 +160,35 @@ Result<json> Commands::fault_show() {
         if (port.fault.settings.active()) out[port.name] = fault_to_json(port.fault);
     }
     return out;
+}
+
+/// A NIC's queues are its own affair; which priorities are lossless both ends of the link must agree on.
+Status Commands::only_uplink_pfc(const json& args) const {
+    const Result<std::string> port = port_in(args);
+    if (!port) return Error{port.error()};
+    if (*port != "uplink") return Error{fmt::format("dev {}: no flow control there; allowed: uplink", *port)};
+    if (args.value("object", json()) == json("pfc")) return Done{};
+    return Error{"a NIC has pfc only; allowed: pfc"};
+}
+
+Result<json> Commands::dcb_set(const json& args) {
+    if (Status s = only_uplink_pfc(args); !s) return Error{s.error()};
+    Result<DcbRequest> request = dcb_from_json(args);
+    if (!request) return Error{request.error()};
+    unsigned mask = pfc_priorities_;
+    for (const auto& [priority, on] : request->tables["prio-pfc"])
+        mask = on != 0 ? mask | 1U << priority : mask & ~(1U << priority);
+    pfc_priorities_ = static_cast<std::uint8_t>(mask);
+    if (!mailbox_.call([&] { worker_.set_pfc(pfc_priorities_); })) return kStopping;
+    return json::array();
+}
+
+Result<json> Commands::dcb_show(const json& args) {
+    if (Status s = only_keys(args, {"dev", "object"}); !s) return Error{s.error()};
+    if (Status s = only_uplink_pfc(args); !s) return Error{s.error()};
+    json entries = json::array();
+    for (unsigned p = 0; p < kPriorities; ++p) entries.push_back({p, pfc_priorities_ >> p & 1U});
+    return json{{"prio-pfc", entries}};
 }
 
 Result<json> Commands::capture_start(const json& args) {

@@ -40,11 +40,14 @@ private:
     Result<Json> fault_set(const Json& args);
     Result<Json> fault_clear(const Json& args);
     Result<Json> fault_show();
+    Result<Json> dcb_set(const Json& args);
+    Result<Json> dcb_show(const Json& args);
     Result<Json> capture_start(const Json& args);
     Result<Json> capture_stop();
 
     Result<Snapshot> snapshot();
     Result<std::string> port_in(const Json& args) const;
+    Status only_uplink_pfc(const Json& args) const;
     Result<Json> apply_fault(const std::string& port, const FaultRequest& request);
     Result<Json> join(Json (Endpoint::*show)() const) const;
     [[nodiscard]] std::string port_names() const;
@@ -54,6 +57,7 @@ private:
     Worker& worker_;
     Mailbox& mailbox_;
     const MbufPool& pool_;
+    std::uint8_t pfc_priorities_;  ///< of the uplink, as the worker has them
     std::unique_ptr<Capture> capture_;
     std::string capture_file_;
 };

@@ -129,6 +129,7 @@ WorkerParts worker_parts(const NicOptions& options, const MemoryPlan& plan, Ethd
     WorkerParts parts{.uplink = uplink,
                       .speed_bps = options.speed_bps,
                       .queue_limit_bytes = kQueueLimitPackets * plan.frame_bytes,
+                      .pfc_priorities = options.pfc_priorities,
                       .taps = network.taps,
                       .tap_names = {},
                       .endpoints = {},

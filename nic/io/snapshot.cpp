@@ -1,19 +1,26 @@
 #include "nic/io/snapshot.hpp"
 
+#include "pfc/flow_control_json.hpp"
+
 namespace vroce::nic {
 namespace {
 
 using nlohmann::json;
 
 PortSnapshot snapshot_of(const AttachedPort& port) {
-    return {.name = port.name(),
-            .tx = port.tx().counters(),
-            .egress = port.tx().egress().counters(),
-            .backlog_bytes = port.tx().backlog_bytes(),
-            .drop_queue_full = port.drop_queue_full(),
-            .tx_fault = port.tx().fault().counters(),
-            .rx_fault = port.rx_fault().counters(),
-            .fault = port.fault()};
+    PortSnapshot snapshot{.name = port.name(),
+                          .tx = port.tx().counters(),
+                          .egress = port.tx().egress().counters(),
+                          .backlog_bytes = port.tx().backlog_bytes(),
+                          .drop_queue_full = port.drop_queue_full(),
+                          .tx_fault = port.tx().fault().counters(),
+                          .rx_fault = port.rx_fault().counters(),
+                          .fault = port.fault(),
+                          .flow_control = port.flow_control(),
+                          .queues = {},
+                          .pause_without_packet = port.pause_without_packet()};
+    for (unsigned q = 0; q < Egress::kQueues; ++q) snapshot.queues[q] = port.tx().egress().queue_counters(q);
+    return snapshot;
 }
 
 template <typename E>
@@ -35,8 +42,20 @@ json port_json(const PortSnapshot& port) {
             {"fault_rx", set_json(port.rx_fault)}};
 }
 
-json uplink_json(const PortSnapshot& port, const EthdevPortCounters& device) {
+json queues_json(const PortSnapshot& port) {
+    json queues = json::object();
+    for (unsigned q = 0; q < Egress::kQueues; ++q) {
+        const QueueCounters& queue = port.queues[q];
+        queues[std::to_string(q)] = {
+            {"packets", queue.packets}, {"bytes", queue.bytes}, {"backlog_bytes_max", queue.backlog_bytes_max}};
+    }
+    return queues;
+}
+
+json uplink_json(const PortSnapshot& port, const EthdevPortCounters& device, Instant now) {
     json out = port_json(port);
+    out["pause"] = flow_control_json(port.flow_control, port.pause_without_packet, now);
+    out["queue"] = queues_json(port);
     out["rx_packets"] = device.rx_packets;
     out["rx_bytes"] = device.rx_bytes;
     out["rx_no_buffer"] = device.rx_no_buffer;
@@ -70,6 +89,7 @@ json engine_json(const EngineCounters& counters) {
 
 Snapshot take_snapshot(Worker& worker, const MbufPool& pool) {
     Snapshot out;
+    out.now = worker.now();
     out.link_up = worker.uplink_device().link_up();
     out.uplink_device = worker.uplink_device().counters();
     out.ports.push_back(snapshot_of(worker.uplink()));
@@ -88,7 +108,7 @@ Snapshot take_snapshot(Worker& worker, const MbufPool& pool) {
 
 json counters_json(const Snapshot& snapshot) {
     json ports = json::object();
-    ports[snapshot.ports[0].name] = uplink_json(snapshot.ports[0], snapshot.uplink_device);
+    ports[snapshot.ports[0].name] = uplink_json(snapshot.ports[0], snapshot.uplink_device, snapshot.now);
     for (std::size_t i = 0; i < snapshot.tap_devices.size(); ++i) {
         ports[snapshot.ports[i + 1].name] = tap_json(snapshot.ports[i + 1], snapshot.tap_devices[i]);
     }

@@ -19,9 +19,13 @@ struct PortSnapshot {
     CounterSet<FaultEvent> tx_fault;
     CounterSet<FaultEvent> rx_fault;
     FaultRequest fault;
+    FlowControl flow_control;
+    std::array<QueueCounters, Egress::kQueues> queues{};
+    std::uint64_t pause_without_packet = 0;
 };
 
 struct Snapshot {
+    Instant now{};
     bool link_up = false;
     EthdevPortCounters uplink_device;
     std::vector<TapCounters> tap_devices;

@@ -14,7 +14,11 @@ constexpr Duration kGap = milliseconds(1);
 constexpr Duration kLinkLook = milliseconds(50);
 /// A third of the time after which switches forget (802.1Q 8.8.3: 300 s).
 constexpr Duration kAnnouncementInterval = seconds(100);
-constexpr std::size_t kWireBursts = 8;      ///< a memif ring at most in one iteration
+constexpr std::size_t kWireBursts = 8;  ///< a memif ring at most in one iteration
+/// Of the pool's packets: with fewer the peer is asked to pause, until there are more again.
+constexpr std::size_t kXoffShare = 8;
+constexpr std::size_t kXonShare = 4;
+constexpr unsigned kStrictFrom = 6;         ///< network control and CNPs go first (DSCP 48 and up)
 constexpr std::size_t kTransmitBursts = 4;  ///< own endpoints among themselves are not paced and could go on for ever
 
 void raise_event(int fd) {
@@ -22,11 +26,19 @@ void raise_event(int fd) {
     [[maybe_unused]] const ssize_t put = ::write(fd, &one, sizeof one);
 }
 
+/// Classes share the line evenly, but for control, which is little and goes first.
+PortSchedule line_schedule() {
+    PortSchedule schedule;
+    for (unsigned q = 0; q < kStrictFrom; ++q) schedule[q].discipline = QueueDiscipline::kDwrr;
+    return schedule;
+}
+
 }  // namespace
 
 Worker::Worker(WorkerParts parts)
     : parts_(std::move(parts)), bridge_(parts_.endpoints, parts_.mtu, parts_.pool, *this), sleeper_(parts_.poll) {
-    const EgressConfig line{.speed_bps = parts_.speed_bps, .limit_bytes = parts_.queue_limit_bytes};
+    const EgressConfig line{
+        .speed_bps = parts_.speed_bps, .limit_bytes = parts_.queue_limit_bytes, .schedule = line_schedule()};
     uplink_ = std::make_unique<AttachedPort>("uplink", line, parts_.uplink, parts_.pool);
     const EgressConfig not_paced{.speed_bps = 0, .limit_bytes = parts_.queue_limit_bytes};
     for (std::size_t i = 0; i < parts_.taps.size(); ++i) {
@@ -38,6 +50,8 @@ Worker::Worker(WorkerParts parts)
     sleeper_.add(parts_.mailbox.fd());
     next_announcement_ = kNever;
     last_iteration_ = kNever;
+    pool_packets_ = parts_.pool.available();
+    set_pfc(parts_.pfc_priorities);
 }
 
 Worker::~Worker() = default;
@@ -86,7 +100,7 @@ bool Worker::receive_taps(Instant now) {
     bool worked = false;
     first_tap_ = (first_tap_ + 1) % taps_.size();
     for (std::size_t i = 0; i < taps_.size(); ++i) {
-        const std::size_t room = std::min((room_on_wire() + 1) / 2, burst_.size());
+        const std::size_t room = std::min((room_for_taps() + 1) / 2, burst_.size());
         if (room == 0) break;
         const std::size_t tap = (first_tap_ + i) % taps_.size();
         const std::size_t count = taps_[tap]->receive(now, std::span(burst_).first(room));
@@ -109,7 +123,7 @@ bool Worker::serve_applications(Instant now) {
 bool Worker::transmit(Instant now) {
     bool worked = false;
     for (std::size_t i = 0; i < kTransmitBursts; ++i) {
-        const std::size_t room = std::min(room_on_wire(), burst_.size());
+        const std::size_t room = std::min(room_for_engine(), burst_.size());
         const std::size_t count = room == 0 ? 0 : parts_.engine.transmit(now, std::span(burst_).first(room));
         for (std::size_t p = 0; p < count; ++p) bridge_.from_engine(burst_[p]);
         feed_engine();
@@ -120,8 +134,8 @@ bool Worker::transmit(Instant now) {
 }
 
 bool Worker::flush(Instant now) {
-    bool worked = uplink_->flush(now);
-    for (const auto& tap : taps_) worked |= tap->flush(now);
+    bool worked = uplink_->flush(now, congested());
+    for (const auto& tap : taps_) worked |= tap->flush(now, 0);
     return worked;
 }
 
@@ -144,9 +158,33 @@ void Worker::look_after_link(Instant now) {
     bridge_.announce();
 }
 
-std::size_t Worker::room_on_wire() const {
-    const std::size_t backlog = uplink_->backlog_packets();
+std::size_t Worker::room_for_taps() const {
+    const std::size_t backlog = uplink_->sendable_packets();
     return backlog < kBacklogPackets ? kBacklogPackets - backlog : 0;
+}
+
+std::size_t Worker::room_for_engine() const {
+    const std::size_t paused = uplink_->paused_packets();
+    return std::min(room_for_taps(), paused < kBacklogPackets ? kBacklogPackets - paused : 0);
+}
+
+std::uint8_t Worker::congested() {
+    const FlowControlSettings& settings = uplink_->flow_control().settings();
+    if (settings.mode == PauseMode::kOff) return 0;
+    const std::size_t enough = pool_packets_ / (packets_are_few_ ? kXonShare : kXoffShare);
+    packets_are_few_ = parts_.pool.available() < enough;
+    return packets_are_few_ ? settings.tx_priorities : std::uint8_t{0};
+}
+
+void Worker::set_pfc(std::uint8_t priorities) {
+    FlowControlSettings settings;
+    settings.speed_bps = parts_.speed_bps;
+    settings.mode = priorities != 0 ? PauseMode::kPriority : PauseMode::kOff;
+    settings.tx_priorities = priorities;
+    settings.rx_priorities = priorities;
+    for (std::uint8_t p = 0; p < settings.priority_to_queue.size(); ++p) settings.priority_to_queue[p] = p;
+    settings.mac = parts_.endpoints.front().mac.bytes;
+    uplink_->set_flow_control(clock_.now(), settings);
 }
 
 void Worker::sleep(Instant now) {
@@ -173,10 +211,10 @@ void Worker::set_sleeping(bool sleeping) {
 
 Instant Worker::next_deadline(Instant now) const {
     Instant earliest =
-        std::min({uplink_->next_deadline(), parts_.uplink.next_poll(now), next_link_look_, next_announcement_});
+        std::min({uplink_->next_deadline(now), parts_.uplink.next_poll(now), next_link_look_, next_announcement_});
     // With a full line the engine has to wait for it, whatever it would like to send.
-    if (room_on_wire() > 0) earliest = std::min(earliest, parts_.engine.next_deadline());
-    for (const auto& tap : taps_) earliest = std::min(earliest, tap->next_deadline());
+    if (room_for_engine() > 0) earliest = std::min(earliest, parts_.engine.next_deadline());
+    for (const auto& tap : taps_) earliest = std::min(earliest, tap->next_deadline(now));
     return earliest;
 }
 

@@ -12,6 +12,7 @@
 #include "common/dpdk/mailbox.hpp"
 #include "common/dpdk/worker_sleeper.hpp"
 #include "nic/bridge/bridge.hpp"
+#include "nic/bridge/vlan_tag.hpp"
 #include "nic/host/arena.hpp"
 #include "nic/host/doorbell_set.hpp"
 #include "nic/io/attached_port.hpp"
@@ -34,7 +35,8 @@ struct WorkerCounters {
 struct WorkerParts {
     EthdevPort& uplink;
     std::uint64_t speed_bps = 0;
-    std::uint64_t queue_limit_bytes = 0;  ///< of what waits for one port
+    std::uint64_t queue_limit_bytes = 0;  ///< of what waits for one port in one queue
+    std::uint8_t pfc_priorities = 0;      ///< bit p: priority p is lossless on the uplink
     std::vector<std::unique_ptr<TapPort>>& taps;
     std::vector<std::string> tap_names;
     std::vector<BridgeEndpoint> endpoints;  ///< one for each TAP, at least one
@@ -62,6 +64,7 @@ public:
     void stop() { running_ = false; }
     void add_device(Device& device);
     void remove_device(Device& device);
+    void set_pfc(std::uint8_t priorities);
     void set_addresses(std::size_t endpoint, std::vector<Gid> addresses);
     /// nullptr when there is no such port.
     [[nodiscard]] AttachedPort* find_port(const std::string& name);
@@ -92,12 +95,16 @@ private:
     void sleep(Instant now);
     void set_sleeping(bool sleeping);
     [[nodiscard]] Instant next_deadline(Instant now) const;
-    [[nodiscard]] std::size_t room_on_wire() const;
+    /// Frames that the line can take soon: of the interfaces, and of the engine, which waits for a paused class too.
+    [[nodiscard]] std::size_t room_for_taps() const;
+    [[nodiscard]] std::size_t room_for_engine() const;
+    /// Bit p: priority p had better not come in, since packets are few.
+    [[nodiscard]] std::uint8_t congested();
     /// Tells everybody the time, and counts it when the core was elsewhere.
     void begin_iteration(Instant now);
 
-    void to_wire(Packet* packet) override { uplink_->send(packet); }
-    void to_tap(std::size_t endpoint, Packet* packet) override { taps_[endpoint]->send(packet); }
+    void to_wire(Packet* packet) override { uplink_->send(packet, priority_of(*packet)); }
+    void to_tap(std::size_t endpoint, Packet* packet) override { taps_[endpoint]->send(packet, 0); }
     void to_engine(Packet* packet) override;
     /// What the bridge gave us for the engine, in one go: what comes together lands together.
     void feed_engine();
@@ -113,11 +120,13 @@ private:
     std::array<Packet*, kBurst> for_engine_{};
     std::size_t for_engine_count_ = 0;
     std::size_t first_tap_ = 0;
-    Instant now_;             ///< of this iteration
-    Instant last_iteration_;  ///< kNever after a sleep: that gap was meant
+    std::size_t pool_packets_ = 0;  ///< when all are there
+    Instant now_;                   ///< of this iteration
+    Instant last_iteration_;        ///< kNever after a sleep: that gap was meant
     Instant next_link_look_;
     Instant next_announcement_;
     bool link_was_up_ = false;
+    bool packets_are_few_ = false;
     bool running_ = true;
     WorkerCounters counters_;
 };

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "pfc/flow_control_json.hpp"
+
 namespace vroce::sw {
 namespace {
 
@@ -64,47 +66,6 @@ json unprotected_json(const PortCounters& counters) {
     return {{"packets", counters.roce_in_lossy_class()},
             {"dscp", indexed_json(counters.roce_in_lossy_class_dscp)},
             {"pcp", indexed_json(counters.roce_in_lossy_class_pcp)}};
-}
-
-std::int64_t ns(Duration time) {
-    return time.ps / 1'000;
-}
-
-/// Pause frames and paused time of one priority, both ways.
-json pause_json(const FlowControl& flow, Instant now, unsigned priority) {
-    const PauseHeard& heard = flow.receiver().heard(priority);
-    const PauseSaid& said = flow.sender().said(priority);
-    return {{"rx_pause", heard.pause_frames},
-            {"rx_resume", heard.resume_frames},
-            {"rx_paused_ns", ns(flow.receiver().paused_time(now, priority))},
-            {"rx_storm_ns", ns(flow.receiver().storm_time(now, priority))},
-            {"tx_xoff", said.xoff_frames},
-            {"tx_refresh", said.refresh_frames},
-            {"tx_xon", said.xon_frames},
-            {"tx_paused_ns", ns(flow.sender().asked_time(now, priority))}};
-}
-
-json flow_control_json(const PortSnapshot& port, Instant now) {
-    const FlowControl& flow = port.flow_control;
-    json priorities = json::object();
-    for (unsigned p = 0; p < kPriorities; ++p) priorities[std::to_string(p)] = pause_json(flow, now, p);
-    const PauseHeard& heard = flow.receiver().link_heard();
-    const PauseSaid& said = flow.sender().link_said();
-    json ignored = json::object();
-    flow.receiver().ignored().for_each(
-        [&ignored](std::string_view name, std::uint64_t count) { ignored[std::string(name)] = count; });
-    return {{"priority", std::move(priorities)},
-            {"link",
-             {{"rx_pause", heard.pause_frames},
-              {"rx_resume", heard.resume_frames},
-              {"rx_paused_ns", ns(flow.receiver().link_paused_time(now))},
-              {"tx_xoff", said.xoff_frames},
-              {"tx_refresh", said.refresh_frames},
-              {"tx_xon", said.xon_frames},
-              {"tx_paused_ns", ns(flow.sender().link_asked_time(now))}}},
-            {"without_packet", port.counters.pause_without_packet},
-            {"ignored", std::move(ignored)},
-            {"malformed", flow.malformed()}};
 }
 
 /// "1us": packets that waited up to a microsecond (a power of two of nanoseconds, rounded by its name).
@@ -188,7 +149,7 @@ json port_counters_json(const PortSnapshot& port, Instant now) {
             {"priority", priority_json(port.counters)},
             {"roce_in_lossy_class", unprotected_json(port.counters)},
             {"drop", std::move(drops)},
-            {"pause", flow_control_json(port, now)},
+            {"pause", flow_control_json(port.flow_control, port.counters.pause_without_packet, now)},
             {"queue", by_index(kQueues, [&](unsigned q) { return queue_json(port, q); })},
             {"priority_group", by_index(kPriorityGroups, [&](unsigned g) { return group_json(port, g); })},
             {"fault", {{"rx", fault_json(port.rx_fault)}, {"tx", fault_json(port.tx_fault)}}},

@@ -68,7 +68,7 @@ void read_uplink(const JsonObject& object, LabHost& host) {
 
 LabHost read_host(const std::string& name, const json& value, const std::string& where) {
     const JsonObject object(value, where);
-    object.allow_only({"uplink", "speed", "mtu", "endpoints"});
+    object.allow_only({"uplink", "speed", "mtu", "pfc", "endpoints"});
     LabHost host;
     host.name = name;
     check_name(where, name);
@@ -77,6 +77,7 @@ LabHost read_host(const std::string& name, const json& value, const std::string&
     if (!speed) throw Wrong{fmt::format("{}: {}", object.path("speed"), speed.error())};
     host.speed_bps = *speed;
     host.mtu = object.number_or("mtu", 4200, kMtuMin, kMtuMax);
+    host.pfc = object.text_or("pfc", "");
     std::set<std::string> interfaces;
     const JsonObject endpoints(object.at("endpoints"), object.path("endpoints"));
     for (const auto& [vm, definition] : object.at("endpoints").items()) {

@@ -25,7 +25,8 @@ struct LabHost {
     std::string switch_name;
     std::string port;
     std::uint64_t speed_bps = 0;
-    int mtu = 0;  // of the host's interfaces
+    int mtu = 0;      // of the host's interfaces
+    std::string pfc;  // "3": priorities that are lossless on the uplink
     std::vector<LabEndpoint> endpoints;
 };
 

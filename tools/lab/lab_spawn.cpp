@@ -80,9 +80,9 @@ std::string endpoint_section(const LabEndpoint& endpoint) {
 std::string host_file(const Lab& lab, const LabHost& host, const SpawnSettings& settings, std::size_t index) {
     std::string text = fmt::format(
         "# Written by 'vroce lab up' from {}\nname = {}\nrun-dir = {}\nuplink = memif:{}/{}/{}.memif\nspeed = {}M\n"
-        "mtu = {}\nnetns = {}\n",
+        "mtu = {}\nnetns = {}\npfc = {}\n",
         lab.file, host.name, settings.run_dir, settings.run_dir, host.switch_name, host.port,
-        host.speed_bps / 1'000'000, host.mtu, netns_path(lab.name, host.name));
+        host.speed_bps / 1'000'000, host.mtu, netns_path(lab.name, host.name), host.pfc);
     if (const auto cpu = cpu_of(settings, index)) text += fmt::format("cpu = {}\n", *cpu);
     if (settings.memory_mib > 0) text += fmt::format("memory-mib = {}\n", settings.memory_mib);
     if (!settings.poll.empty()) text += fmt::format("poll = {}\n", settings.poll);

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "tools/lab/lab.hpp"
 #include "tools/lab/lab_spawn.hpp"
@@ -96,6 +98,25 @@ private:
     SpawnSettings settings_;
 };
 
+/// A process that does not answer may be about to end (killed, but not yet gone): it is neither to be left nor to be
+/// started again until one knows.
+Status wait_until_clear(const std::string& run_dir, const LabState& state) {
+    constexpr auto kPatience = std::chrono::seconds(5);
+    constexpr auto kPause = std::chrono::milliseconds(10);
+    for (const LabProcess& process : state.processes) {
+        const Peer peer{process.name, fmt::format("{}/{}/control.sock", run_dir, process.name)};
+        const auto give_up = std::chrono::steady_clock::now() + kPatience;
+        while (alive(process.id) && !ask(peer, "status")) {
+            if (std::chrono::steady_clock::now() > give_up) {
+                return Error{fmt::format("{} (pid {}) does not answer; 'vroce lab down --force' ends it", process.name,
+                                         process.id.pid)};
+            }
+            std::this_thread::sleep_for(kPause);
+        }
+    }
+    return Done{};
+}
+
 std::size_t count_alive(const LabState& state) {
     return static_cast<std::size_t>(
         std::count_if(state.processes.begin(), state.processes.end(), [](const LabProcess& p) { return alive(p.id); }));
@@ -134,6 +155,7 @@ Status lab_up(const Lab& lab, const std::string& run_dir) {
     if (!lock) return Error{lock.error()};
     Result<LabState> state = plan_or_resume(lab, run_dir);
     if (!state) return Error{state.error()};
+    if (Status s = wait_until_clear(run_dir, *state); !s) return s;
     if (count_alive(*state) == state->processes.size()) {
         fmt::print("lab {} is up already\n", lab.name);
         return Done{};

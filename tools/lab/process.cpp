@@ -57,6 +57,17 @@ std::vector<pid_t> all_pids() {
     return pids;
 }
 
+/// True when all threads are gone. Until then a killed process holds its locks and sockets, although its first thread
+/// is a zombie already and its memory is not there any more.
+bool has_exited(pid_t pid) {
+    const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+    if (fd < 0) return true;
+    pollfd p{fd, POLLIN, 0};
+    const bool exited = ::poll(&p, 1, 0) > 0;
+    ::close(fd);
+    return exited;
+}
+
 /// A descriptor of exactly this process, so that no signal of ours can reach a later one with the same pid.
 int open_pidfd(const ProcessId& id) {
     const int fd = static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0));
@@ -102,14 +113,11 @@ std::optional<ProcessId> identify(pid_t pid) {
     const auto close = stat.rfind(')');
     if (close == std::string::npos || close + 2 >= stat.size()) return std::nullopt;
     std::istringstream fields(stat.substr(close + 2));
-    std::string state;
-    fields >> state;
-    if (state == "Z" || state == "X") return std::nullopt;
     std::string skipped;
-    for (int field = 4; field < 22; ++field) fields >> skipped;
+    for (int field = 3; field < 22; ++field) fields >> skipped;
     ProcessId id{pid, 0};
     fields >> id.start_time;
-    return fields ? std::optional(id) : std::nullopt;
+    return fields && !has_exited(pid) ? std::optional(id) : std::nullopt;
 }
 
 bool alive(const ProcessId& id) {

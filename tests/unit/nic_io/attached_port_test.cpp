@@ -48,8 +48,8 @@ protected:
     }
     std::size_t send_one() {
         const std::size_t before = port.sent;
-        attached.send(packet());
-        attached.flush(kNow);
+        attached.send(packet(), 0);
+        attached.flush(kNow, 0);
         return port.sent - before;
     }
 
@@ -61,7 +61,7 @@ protected:
 TEST_F(AttachedPortTest, PacketsPassBothWays) {
     EXPECT_EQ(receive_one(), 1u);
     EXPECT_EQ(send_one(), 1u);
-    EXPECT_EQ(attached.next_deadline(), kNever);
+    EXPECT_EQ(attached.next_deadline(kNow), kNever);
 }
 
 TEST_F(AttachedPortTest, AFaultWorksInItsDirectionOnly) {
@@ -81,17 +81,17 @@ TEST_F(AttachedPortTest, AFaultWorksInItsDirectionOnly) {
 TEST_F(AttachedPortTest, WhatAFaultHoldsComesAtItsTime) {
     attached.set_fault({FaultSettings{.delay = milliseconds(5)}, FaultDirection::Rx});
     EXPECT_EQ(receive_one(), 0u);
-    EXPECT_EQ(attached.next_deadline(), kNow + milliseconds(5));
+    EXPECT_EQ(attached.next_deadline(kNow), kNow + milliseconds(5));
     std::array<Packet*, 4> out{};
     ASSERT_EQ(attached.receive(kNow + milliseconds(5), out), 1u);
     release(out[0]);
 }
 
 TEST_F(AttachedPortTest, AFullQueueDropsByName) {
-    for (int i = 0; i < 3; ++i) attached.send(packet());
-    EXPECT_EQ(attached.backlog_packets(), 2u);
+    for (int i = 0; i < 3; ++i) attached.send(packet(), 0);
+    EXPECT_EQ(attached.sendable_packets(), 2u);
     EXPECT_EQ(attached.drop_queue_full(), 1u);
-    attached.flush(kNow);
+    attached.flush(kNow, 0);
     EXPECT_EQ(port.sent, 2u);
 }
 

@@ -52,8 +52,8 @@ TEST(PauseSender, RefreshesAtHalfOfThePauseAtEverySpeed) {
             Instant now = kStart;
             ASSERT_TRUE(tx.poll(now, 1));
             for (int i = 1; i <= 5; ++i) {
-                const Duration half =
-                    picoseconds(quanta * std::int64_t{256} * 1'000'000'000'000 / static_cast<std::int64_t>(speed_bps));
+                const unsigned __int128 bit_ps = static_cast<unsigned __int128>(quanta) * 256 * 1'000'000'000'000u;
+                const Duration half = picoseconds(static_cast<std::int64_t>(bit_ps / speed_bps));
                 EXPECT_EQ(tx.next_deadline(), now + half) << speed_bps << ' ' << quanta;
                 EXPECT_FALSE(tx.poll(now + half - picoseconds(1), 1));
                 now += half;
