@@ -90,6 +90,12 @@ public:
     [[nodiscard]] std::uint64_t backlog_bytes() const { return backlog_bytes_; }
     [[nodiscard]] std::size_t backlog_packets() const { return backlog_packets_; }
     [[nodiscard]] std::uint64_t queue_bytes(unsigned queue) const { return queues_[queue % kQueues].bytes; }
+    /// Visits what a queue holds, first to last: for people's questions, not for each packet.
+    template <typename F>
+    void for_each_queued(unsigned queue, F&& visit) const {
+        for (const Packet* packet = queues_[queue % kQueues].head; packet != nullptr; packet = packet->next)
+            visit(*packet);
+    }
     /// Packets of the queues that are paused.
     [[nodiscard]] std::size_t paused_packets() const;
     [[nodiscard]] std::uint64_t limit_bytes() const { return config_.limit_bytes; }

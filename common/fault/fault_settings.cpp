@@ -12,7 +12,8 @@ namespace vroce {
 namespace {
 
 constexpr Duration kDelayMax = seconds(10);
-constexpr std::string_view kWords = "drop, corrupt, reorder, duplicate, delay, seed, direction";
+constexpr std::string_view kWords =
+    "drop, corrupt, reorder, duplicate, delay, seed, direction, pfc-storm, pfc-storm-tx";
 
 struct Probability {
     std::string_view word;
@@ -57,6 +58,12 @@ Status set_word(FaultRequest& request, std::string_view word, std::string_view v
         request.settings.seed = *parsed;
         return Done{};
     }
+    if (word == "pfc-storm" || word == "pfc-storm-tx") {
+        const auto parsed = parse_priorities(value);
+        if (!parsed) return Error{std::string(word) + " " + parsed.error()};
+        (word == "pfc-storm" ? request.pfc_storm : request.pfc_storm_tx) = *parsed;
+        return Done{};
+    }
     if (word == "direction") {
         const auto parsed = parse_direction(value);
         if (!parsed) return Error{parsed.error()};
@@ -96,12 +103,44 @@ Status set_from_json(FaultRequest& request, const std::string& key, const nlohma
         request.direction = *parsed;
         return Done{};
     }
+    if (key == "pfc_storm" || key == "pfc_storm_tx") {
+        if (!value.is_array()) return refuse("a list of priorities 0 to 7");
+        unsigned mask = 0;
+        for (const auto& priority : value) {
+            if (!priority.is_number_unsigned() || priority.get<std::uint64_t>() > 7)
+                return refuse("a list of priorities 0 to 7");
+            mask |= 1u << priority.get<unsigned>();
+        }
+        (key == "pfc_storm" ? request.pfc_storm : request.pfc_storm_tx) = static_cast<std::uint8_t>(mask);
+        return Done{};
+    }
     if (key == "dev") return Done{};
     return Error{"unknown key '" + key +
-                 "'; allowed: dev, drop, corrupt, reorder, duplicate, delay_ns, seed, direction"};
+                 "'; allowed: dev, drop, corrupt, reorder, duplicate, delay_ns, seed, direction, pfc_storm, "
+                 "pfc_storm_tx"};
+}
+
+nlohmann::json list_of(std::uint8_t priorities) {
+    nlohmann::json list = nlohmann::json::array();
+    for (unsigned p = 0; p < 8; ++p)
+        if ((priorities >> p & 1) != 0) list.push_back(p);
+    return list;
 }
 
 }  // namespace
+
+Result<std::uint8_t> parse_priorities(std::string_view text) {
+    unsigned mask = 0;
+    bool good = !text.empty();
+    for (std::size_t i = 0; i < text.size() && good; i += 2) {
+        const bool digit = text[i] >= '0' && text[i] <= '7';
+        const bool ends = i + 1 == text.size() || (text[i + 1] == ',' && i + 2 < text.size());
+        good = digit && ends;
+        if (good) mask |= 1u << (text[i] - '0');
+    }
+    if (!good) return Error{"'" + std::string(text) + "' is not a list of priorities such as 3 or 3,4 (0 to 7)"};
+    return static_cast<std::uint8_t>(mask);
+}
 
 Result<FaultRequest> parse_fault_words(std::span<const std::string> words) {
     if (words.empty()) return Error{"no fault given; allowed: " + std::string(kWords)};
@@ -131,6 +170,8 @@ nlohmann::json fault_to_json(const FaultRequest& request) {
     out["seed"] = request.settings.seed;
     for (const auto& name : kDirections)
         if (name.direction == request.direction) out["direction"] = name.word;
+    out["pfc_storm"] = list_of(request.pfc_storm);
+    out["pfc_storm_tx"] = list_of(request.pfc_storm_tx);
     return out;
 }
 

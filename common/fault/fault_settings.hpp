@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "common/base/result.hpp"
 #include "common/base/time.hpp"
@@ -30,12 +31,20 @@ struct FaultSettings {
 struct FaultRequest {
     FaultSettings settings;
     FaultDirection direction = FaultDirection::Tx;
+    /// A storm of PFC, without a gap: bit p for priority p. As if it came from the port's peer, and sent to the peer.
+    std::uint8_t pfc_storm = 0;
+    std::uint8_t pfc_storm_tx = 0;
+
+    [[nodiscard]] bool active() const { return settings.active() || pfc_storm != 0 || pfc_storm_tx != 0; }
 };
+
+/// "3,4" as a mask of priorities 0..7.
+Result<std::uint8_t> parse_priorities(std::string_view text);
 
 /// Words behind the port's name. An unknown word, a missing or impossible value is refused with what is allowed.
 Result<FaultRequest> parse_fault_words(std::span<const std::string> words);
-/// The control socket's form: {drop, corrupt, reorder, duplicate, delay_ns, seed, direction}; absent keys keep
-/// defaults.
+/// The control socket's form: {drop, corrupt, reorder, duplicate, delay_ns, seed, direction, pfc_storm, pfc_storm_tx},
+/// the last two as lists of priorities; absent keys keep defaults.
 Result<FaultRequest> fault_from_json(const nlohmann::json& args);
 nlohmann::json fault_to_json(const FaultRequest& request);
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "common/fault/fault_settings.hpp"
+
 namespace vroce::nic {
 namespace {
 
@@ -35,15 +37,10 @@ bool store_text(std::string& target, const std::string& text, bool good) {
 }
 
 /// "3,4" as a mask; "" is none.
-std::optional<std::uint8_t> parse_priorities(const std::string& text) {
-    unsigned mask = 0;
-    for (std::size_t i = 0; i < text.size(); i += 2) {
-        const bool digit = text[i] >= '0' && text[i] <= '7';
-        const bool ends = i + 1 == text.size() || (text[i + 1] == ',' && i + 2 < text.size());
-        if (!digit || !ends) return std::nullopt;
-        mask |= 1u << (text[i] - '0');
-    }
-    return static_cast<std::uint8_t>(mask);
+std::optional<std::uint8_t> priorities_in(const std::string& text) {
+    if (text.empty()) return std::uint8_t{0};
+    const Result<std::uint8_t> mask = parse_priorities(text);
+    return mask ? std::optional(*mask) : std::nullopt;
 }
 
 bool is_path(const std::string& text) {
@@ -137,7 +134,7 @@ const std::vector<Setting<NicOptions>>& nic_settings() {
         {"speed", "that the port is paced to (default 10G)", "10M to 800G, as 10G or 2500M", false, false,
          [](O& o, T t) { return store(o.speed_bps, parse_speed(t)); }},
         {"pfc", "priorities that are lossless on the uplink, as 3 or 3,4 (default: none)", "numbers 0 to 7 with commas",
-         false, false, [](O& o, T t) { return store(o.pfc_priorities, parse_priorities(t)); }},
+         false, false, [](O& o, T t) { return store(o.pfc_priorities, priorities_in(t)); }},
         {"mtu", "of the IP interfaces (default 4200)", "1280 to 9100", false, false,
          [](O& o, T t) { return store(o.mtu, parse_number(t, kMtuMin, kMtuMax)); }},
         {"cpu", "core of the worker thread (default: any)", "0 to 1023", false, false,

@@ -68,11 +68,13 @@ Instant AttachedPort::next_deadline(Instant now) const {
     return std::min({tx_.next_deadline(), rx_fault_.next_deadline(), flow_control_.next_deadline(now)});
 }
 
-void AttachedPort::set_fault(const FaultRequest& request) {
+void AttachedPort::set_fault(Instant now, const FaultRequest& request) {
     const auto has = [&](FaultDirection way) {
         return (static_cast<unsigned>(request.direction) & static_cast<unsigned>(way)) != 0;
     };
     fault_ = request;
+    flow_control_.receiver().set_storm(now, request.pfc_storm);
+    flow_control_.sender().set_storm(request.pfc_storm_tx);
     tx_.fault().set(has(FaultDirection::Tx) ? request.settings : FaultSettings{});
     rx_fault_.set(has(FaultDirection::Rx) ? request.settings : FaultSettings{});
 }

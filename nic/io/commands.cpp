@@ -132,7 +132,7 @@ Result<std::string> Commands::port_in(const json& args) const {
 }
 
 Result<json> Commands::apply_fault(const std::string& port, const FaultRequest& request) {
-    if (!mailbox_.call([&] { worker_.find_port(port)->set_fault(request); })) return kStopping;
+    if (!mailbox_.call([&] { worker_.find_port(port)->set_fault(worker_.now(), request); })) return kStopping;
     return fault_to_json(request);
 }
 
@@ -148,7 +148,7 @@ Result<json> Commands::fault_clear(const json& args) {
     if (Status s = only_keys(args, {"dev"}); !s) return Error{s.error()};
     const Result<std::string> port = port_in(args);
     if (!port) return Error{port.error()};
-    return apply_fault(*port, {FaultSettings{}, FaultDirection::Both});
+    return apply_fault(*port, {.settings = {}, .direction = FaultDirection::Both});
 }
 
 /// Only ports on which something is set.
@@ -157,7 +157,7 @@ Result<json> Commands::fault_show() {
     if (!now) return Error{now.error()};
     json out = json::object();
     for (const PortSnapshot& port : now->ports) {
-        if (port.fault.settings.active()) out[port.name] = fault_to_json(port.fault);
+        if (port.fault.active()) out[port.name] = fault_to_json(port.fault);
     }
     return out;
 }

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
+#include <map>
+
 #include "switch/config/dcb.hpp"
 #include "switch/io/buffer_plan.hpp"
 
@@ -50,6 +53,7 @@ void Commands::register_at(ControlServer& server) {
     plain("status", &Commands::status);
     plain("counters", &Commands::counters);
     plain("fdb", &Commands::fdb);
+    plain("buffer.holders", &Commands::buffer_holders);
     plain("fault.show", &Commands::fault_show);
     plain("capture.stop", &Commands::capture_stop);
     server.handle("fault.set", [this](const json& args) { return fault_set(args); });
@@ -132,7 +136,10 @@ Result<json> Commands::apply_fault(IoPort& port, const FaultRequest& request) {
     const bool ran = on_worker([&] {
         core_.tx(port.id)->fault().set(has(FaultDirection::Tx) ? request.settings : FaultSettings{});
         port.rx_fault.set(has(FaultDirection::Rx) ? request.settings : FaultSettings{});
-        port.fault_direction = request.direction;
+        FlowControl& flow = core_.flow_control(port.id);
+        flow.receiver().set_storm(worker_.now(), request.pfc_storm);
+        flow.sender().set_storm(request.pfc_storm_tx);
+        port.fault = request;
     });
     if (!ran) return kStopping;
     return fault_to_json(request);
@@ -150,7 +157,7 @@ Result<json> Commands::fault_clear(const json& args) {
     if (Status status = only_keys(args, {"dev"}); !status) return Error{status.error()};
     const Result<IoPort*> port = port_of(args);
     if (!port) return Error{port.error()};
-    return apply_fault(**port, FaultRequest{FaultSettings{}, FaultDirection::Both});
+    return apply_fault(**port, FaultRequest{.settings = {}, .direction = FaultDirection::Both});
 }
 
 /// Only ports on which something is set.
@@ -158,18 +165,46 @@ Result<json> Commands::fault_show() {
     json shown = json::object();
     std::vector<FaultRequest> requests(ports_.ports.size());
     const bool ran = on_worker([&] {
-        for (std::size_t i = 0; i < requests.size(); ++i) {
-            const IoPort& port = *ports_.ports[i];
-            const FaultInjector& tx = core_.tx(port.id)->fault();
-            requests[i].direction = port.fault_direction;
-            requests[i].settings = tx.settings().active() ? tx.settings() : port.rx_fault.settings();
-        }
+        for (std::size_t i = 0; i < requests.size(); ++i) requests[i] = ports_.ports[i]->fault;
     });
     if (!ran) return kStopping;
     for (std::size_t i = 0; i < requests.size(); ++i) {
-        if (requests[i].settings.active()) shown[ports_.ports[i]->name] = fault_to_json(requests[i]);
+        if (requests[i].active()) shown[ports_.ports[i]->name] = fault_to_json(requests[i]);
     }
     return shown;
+}
+
+/// Which priority group of which port holds which queue of which other: who is slowed down by whom.
+Result<json> Commands::buffer_holders() {
+    struct Held {
+        std::uint64_t packets = 0;
+        std::uint64_t bytes = 0;
+    };
+    // in port, priority group, out port, queue
+    std::map<std::array<unsigned, 4>, Held> holders;
+    const bool ran = on_worker([&] {
+        for (const auto& port : ports_.ports) {
+            const Egress& egress = core_.tx(port->id)->egress();
+            for (unsigned queue = 0; queue < kQueues; ++queue) {
+                egress.for_each_queued(queue, [&](const Packet& packet) {
+                    Held& held = holders[{packet.meta.in_port, packet.meta.priority, port->id, queue}];
+                    ++held.packets;
+                    held.bytes += packet.length;
+                });
+            }
+        }
+    });
+    if (!ran) return kStopping;
+    json list = json::array();
+    for (const auto& [key, held] : holders) {
+        list.push_back({{"ingress", config_.core->ports[key[0]].name},
+                        {"priority_group", key[1]},
+                        {"egress", config_.core->ports[key[2]].name},
+                        {"queue", key[3]},
+                        {"packets", held.packets},
+                        {"bytes", held.bytes}});
+    }
+    return list;
 }
 
 /// Changes the configuration that runs, whole or not at all; answers with a line for each thing that follows from it.

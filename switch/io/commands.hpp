@@ -33,6 +33,7 @@ public:
     Result<Json> fault_set(const Json& args);
     Result<Json> fault_clear(const Json& args);
     Result<Json> fault_show();
+    Result<Json> buffer_holders();
     Result<Json> dcb_set(const Json& args);
     Result<Json> dcb_show(const Json& args);
     Result<Json> capture_start(const Json& args);

@@ -23,7 +23,7 @@ struct IoPort {
     std::string name;
     std::unique_ptr<EthdevPort> device;  ///< never nullptr once open
     FaultInjector rx_fault;
-    FaultDirection fault_direction = FaultDirection::Tx;  ///< of the last request
+    FaultRequest fault;            ///< the last request
     std::uint64_t rx_hold_ns = 0;  ///< time in which the port was not read for lack of packets or headroom
     Instant held_since = kNever;   ///< by its headroom
 };

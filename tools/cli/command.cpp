@@ -251,8 +251,8 @@ std::string Arguments::run_dir() const {
 const std::vector<Command>& all_commands() {
     static const std::vector<Command> commands = [] {
         std::vector<Command> all;
-        for (const auto& part :
-             {lab_commands(), run_commands(), show_commands(), dcb_commands(), fault_commands(), pcap_commands()}) {
+        for (const auto& part : {lab_commands(), run_commands(), show_commands(), show_qos_commands(), dcb_commands(),
+                                 fault_commands(), pcap_commands()}) {
             all.insert(all.end(), part.begin(), part.end());
         }
         return all;

@@ -81,6 +81,7 @@ std::vector<Command> run_commands();
 std::vector<Command> fault_commands();
 std::vector<Command> dcb_commands();
 std::vector<Command> show_commands();
+std::vector<Command> show_qos_commands();
 std::vector<Command> pcap_commands();
 
 /// The options that every command of an object shares.

@@ -22,6 +22,11 @@ Outcome set(const Arguments& arguments) {
     for (const char* word : {"drop", "corrupt", "reorder", "duplicate", "delay", "seed", "direction"}) {
         if (const auto value = arguments.get(word)) words.insert(words.end(), {word, *value});
     }
+    if (const auto priorities = arguments.get("pfc-storm")) {
+        words.insert(words.end(), {arguments.has("tx") ? "pfc-storm-tx" : "pfc-storm", *priorities});
+    } else if (arguments.has("tx")) {
+        return wrong_usage("'--tx' says where a pfc-storm goes; allowed: pfc-storm PRIORITIES --tx");
+    }
     const auto request = parse_fault_words(words);
     return request ? send(arguments, "fault.set", fault_to_json(*request)) : wrong_usage(request.error());
 }
@@ -43,7 +48,9 @@ std::vector<Command> fault_commands() {
           {Kind::key, "duplicate", "P", "send a packet twice"},
           {Kind::key, "delay", "TIME", "hold every packet: 50us, 2ms"},
           {Kind::key, "seed", "N", "of the generator, so that a run can be repeated"},
-          {Kind::key, "direction", "tx|rx|both", "which way, as the port sees it (tx)"}},
+          {Kind::key, "direction", "tx|rx|both", "which way, as the port sees it (tx)"},
+          {Kind::key, "pfc-storm", "PRIORITIES", "pause 3 or 3,4 without a gap, as if PFC came from the port's peer"},
+          {Kind::flag, "--tx", "", "send the storm to the peer instead"}},
          set},
         {"fault clear",
          "let a port's packets pass unharmed again",

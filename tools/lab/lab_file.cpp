@@ -113,7 +113,8 @@ LabSwitch read_switch(const std::string& name, const json& value, const std::str
 
 LabFault read_fault(const json& value, const std::string& where) {
     const JsonObject object(value, where);
-    object.allow_only({"dev", "drop", "corrupt", "reorder", "duplicate", "delay_ns", "seed", "direction"});
+    object.allow_only({"dev", "drop", "corrupt", "reorder", "duplicate", "delay_ns", "seed", "direction", "pfc_storm",
+                       "pfc_storm_tx"});
     LabFault fault{object.text("dev"), value};
     fault.arguments.erase("dev");
     return fault;
