@@ -197,8 +197,10 @@ bool Doorbell::take_hello(int fd) {
     }
     if (received.kind == Received::Hello && good) {
         connected_.store(true);
-        // A worker that fell asleep meanwhile has said so in a page that nobody reads.
+        // A worker that fell asleep meanwhile has said so in a page that nobody reads, and a frame that was sent
+        // meanwhile has rung there.
         wake_worker();
+        ring();
     }
     for (const int received_fd : received.fds) close(received_fd);
     return good;

@@ -195,6 +195,24 @@ TEST_F(DoorbellTest, AWorkerThatFellAsleepBeforeItsPeerCameIsWoken) {
     EXPECT_TRUE(is_readable(client_->wake_fd())) << "it has said so in a page that nobody reads";
 }
 
+TEST_F(DoorbellTest, AFrameThatWasSentBeforeTheRingersSideWasReadyWakesThePeer) {
+    server_ = create(DoorbellRole::Server);
+    client_ = create(DoorbellRole::Client);
+    ASSERT_TRUE(await([this] {
+        server_->serve();
+        return server_->connected();
+    }));
+    calm(*server_);
+    server_->set_sleeping(true);  // in trust of a client that has not yet heard of it
+    client_->ring();
+    EXPECT_FALSE(is_readable(server_->wake_fd()));
+    ASSERT_TRUE(await([this] {
+        client_->serve();
+        return client_->connected();
+    }));
+    EXPECT_TRUE(is_readable(server_->wake_fd()));
+}
+
 TEST_F(DoorbellTest, AServerTakesNothingFromStrangers) {
     server_ = create(DoorbellRole::Server);
     int pipe_fds[2];
