@@ -25,6 +25,10 @@ void FlowControl::receive(Instant now, std::span<const std::uint8_t> frame) {
         ++malformed_;
         return;
     }
+    if (!is_pause_for(frame, settings_.mac)) {
+        ++other_destination_;
+        return;
+    }
     receiver_.on_frame(now, *pause);
 }
 

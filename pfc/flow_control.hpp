@@ -51,12 +51,15 @@ public:
     [[nodiscard]] const PauseSender& sender() const { return sender_; }
     /// MAC control frames that are no pause frames of either kind: another opcode, or too short.
     [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
+    /// Pause frames for another station: not obeyed.
+    [[nodiscard]] std::uint64_t other_destination() const { return other_destination_; }
 
 private:
     FlowControlSettings settings_;
     PauseReceiver receiver_;
     PauseSender sender_;
     std::uint64_t malformed_ = 0;
+    std::uint64_t other_destination_ = 0;
 };
 
 }  // namespace vroce

@@ -36,6 +36,7 @@ json flow_control_json(const FlowControl& flow, std::uint64_t without_packet, In
                                 sender.link_asked_time(now))},
             {"without_packet", without_packet},
             {"ignored", std::move(ignored)},
+            {"other_destination", flow.other_destination()},
             {"malformed", flow.malformed()}};
 }
 

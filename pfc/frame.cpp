@@ -20,8 +20,12 @@ constexpr std::size_t kTimesAt = 18;
 }  // namespace
 
 bool is_mac_control(std::span<const std::uint8_t> frame) {
-    return frame.size() >= kOpcodeAt && std::equal(kDestination.begin(), kDestination.end(), frame.begin()) &&
-           load_be16(&frame[kTypeAt]) == kMacControlEtherType;
+    return frame.size() >= kOpcodeAt && load_be16(&frame[kTypeAt]) == kMacControlEtherType;
+}
+
+bool is_pause_for(std::span<const std::uint8_t> frame, const std::array<std::uint8_t, 6>& own_mac) {
+    const auto destination = frame.first<6>();
+    return std::ranges::equal(destination, kDestination) || std::ranges::equal(destination, own_mac);
 }
 
 std::optional<PauseFrame> parse_pause(std::span<const std::uint8_t> frame) {

@@ -18,8 +18,10 @@ struct PauseFrame {
     std::array<std::uint16_t, 8> quanta{};  ///< 0: resume
 };
 
-/// Destination 01:80:C2:00:00:01 and EtherType 0x8808: for the MAC itself, never to be forwarded or learnt from.
+/// EtherType 0x8808, whatever the destination: between MACs, never to be forwarded or learnt from (802.3 clause 31).
 [[nodiscard]] bool is_mac_control(std::span<const std::uint8_t> frame);
+/// To 01:80:C2:00:00:01 or to the station's own address, the two that a MAC takes pause frames by (802.3 31B.1).
+[[nodiscard]] bool is_pause_for(std::span<const std::uint8_t> frame, const std::array<std::uint8_t, 6>& own_mac);
 
 /// nullopt when it is not a pause frame of either kind: another opcode, or too short for its fields. Quanta of classes
 /// that are not enabled are given as 0 (they must be ignored whatever they say).

@@ -8,10 +8,10 @@
 namespace vroce {
 
 struct EalOptions {
-    std::string name;     ///< of the process; file prefix of its runtime directory
-    std::string run_dir;  ///< the process's own directory; DPDK's runtime files (telemetry socket) go below it
-    int cpu = -1;         ///< where the worker runs; -1: wherever the kernel likes
-    unsigned memory_mib = 128;
+    std::string name;           ///< of the process; file prefix of its runtime directory
+    std::string run_dir;        ///< the process's own directory; DPDK's runtime files (telemetry socket) go below it
+    int cpu = -1;               ///< where the worker runs; -1: wherever the kernel likes
+    unsigned memory_mib = 128;  ///< in hugepages; of ordinary pages half as much again is reserved
     bool no_huge = false;
 };
 

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "common/base/time.hpp"
+#include "common/base/time_histogram.hpp"
 #include "common/egress/dwrr.hpp"
 #include "common/egress/line_rate.hpp"
 #include "common/egress/queue_schedule.hpp"
@@ -32,18 +32,6 @@ struct EgressCounters {
     std::uint64_t backlog_bytes_max = 0;
 };
 
-/// How many packets waited how long. Bucket 0: less than 1 ns; bucket b: [2^(b-1), 2^b) ns; the last one: and longer.
-struct DelayHistogram {
-    static constexpr unsigned kBuckets = 32;
-    std::array<std::uint64_t, kBuckets> packets{};
-
-    void add(Duration delay) {
-        const auto ns = static_cast<std::uint64_t>(delay.ps) / 1'000;
-        const auto bucket = static_cast<unsigned>(std::bit_width(ns));
-        ++packets[bucket < kBuckets ? bucket : kBuckets - 1];
-    }
-};
-
 struct QueueCounters {
     std::uint64_t packets = 0;  ///< handed out by dequeue
     std::uint64_t bytes = 0;
@@ -51,7 +39,7 @@ struct QueueCounters {
     std::uint64_t backlog_bytes_max = 0;
     /// From Packet::meta.time, the arrival at this process, to dequeue: no second stamp for each packet. Packets that
     /// have no such time (0, or later than now) are not in it.
-    DelayHistogram delay;
+    TimeHistogram delay;
 };
 
 class Egress {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pfc/storm_check.hpp"
+
 namespace vroce::nic {
 
 std::size_t AttachedPort::receive(Instant now, std::span<Packet*> out) {
@@ -68,7 +70,8 @@ Instant AttachedPort::next_deadline(Instant now) const {
     return std::min({tx_.next_deadline(), rx_fault_.next_deadline(), flow_control_.next_deadline(now)});
 }
 
-void AttachedPort::set_fault(Instant now, const FaultRequest& request) {
+Status AttachedPort::set_fault(Instant now, const FaultRequest& request) {
+    if (Status s = check_storm(flow_control_.settings(), request.pfc_storm, request.pfc_storm_tx); !s) return s;
     const auto has = [&](FaultDirection way) {
         return (static_cast<unsigned>(request.direction) & static_cast<unsigned>(way)) != 0;
     };
@@ -77,6 +80,7 @@ void AttachedPort::set_fault(Instant now, const FaultRequest& request) {
     flow_control_.sender().set_storm(request.pfc_storm_tx);
     tx_.fault().set(has(FaultDirection::Tx) ? request.settings : FaultSettings{});
     rx_fault_.set(has(FaultDirection::Rx) ? request.settings : FaultSettings{});
+    return Done{};
 }
 
 void AttachedPort::set_capture(Capture* capture) {

@@ -37,7 +37,8 @@ public:
     [[nodiscard]] FlowControl& flow_control() { return flow_control_; }
     [[nodiscard]] const FlowControl& flow_control() const { return flow_control_; }
 
-    void set_fault(Instant now, const FaultRequest& request);
+    /// Refuses what would do nothing here.
+    Status set_fault(Instant now, const FaultRequest& request);
     /// nullptr: ends the capture.
     void set_capture(Capture* capture);
 

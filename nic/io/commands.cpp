@@ -132,7 +132,9 @@ Result<std::string> Commands::port_in(const json& args) const {
 }
 
 Result<json> Commands::apply_fault(const std::string& port, const FaultRequest& request) {
-    if (!mailbox_.call([&] { worker_.find_port(port)->set_fault(worker_.now(), request); })) return kStopping;
+    Status done = Done{};
+    if (!mailbox_.call([&] { done = worker_.find_port(port)->set_fault(worker_.now(), request); })) return kStopping;
+    if (!done) return Error{"dev " + port + ": " + done.error()};
     return fault_to_json(request);
 }
 

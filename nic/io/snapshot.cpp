@@ -85,6 +85,13 @@ json engine_json(const EngineCounters& counters) {
     return out;
 }
 
+json worker_json(const Snapshot& snapshot) {
+    json worker = loop_counters_json(snapshot.worker.loop);
+    worker["sleeps"] = snapshot.sleeps;
+    worker["link_changes"] = snapshot.worker.link_changes;
+    return worker;
+}
+
 }  // namespace
 
 Snapshot take_snapshot(Worker& worker, const MbufPool& pool) {
@@ -115,13 +122,7 @@ json counters_json(const Snapshot& snapshot) {
     return {{"ports", ports},
             {"engine", engine_json(snapshot.engine)},
             {"bridge", set_json(snapshot.bridge)},
-            {"worker",
-             {{"iterations", snapshot.worker.iterations},
-              {"sleeps", snapshot.sleeps},
-              {"loop_gaps", snapshot.worker.loop_gaps},
-              {"loop_gap_ns", snapshot.worker.loop_gap_ns},
-              {"loop_gap_max_ns", snapshot.worker.loop_gap_max_ns},
-              {"link_changes", snapshot.worker.link_changes}}},
+            {"worker", worker_json(snapshot)},
             {"pool", {{"packets_free", snapshot.packets_free}, {"packets_denied", snapshot.packets_denied}}}};
 }
 

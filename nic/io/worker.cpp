@@ -10,7 +10,6 @@
 namespace vroce::nic {
 namespace {
 
-constexpr Duration kGap = milliseconds(1);
 constexpr Duration kLinkLook = milliseconds(50);
 /// A third of the time after which switches forget (802.1Q 8.8.3: 300 s).
 constexpr Duration kAnnouncementInterval = seconds(100);
@@ -49,7 +48,6 @@ Worker::Worker(WorkerParts parts)
     sleeper_.add(parts_.doorbells.fd());
     sleeper_.add(parts_.mailbox.fd());
     next_announcement_ = kNever;
-    last_iteration_ = kNever;
     pool_packets_ = parts_.pool.available();
     set_pfc(parts_.pfc_priorities);
 }
@@ -199,7 +197,7 @@ void Worker::sleep(Instant now) {
         for (const auto& tap : parts_.taps) {
             if (sleeper_.was_woken_by(tap->wake_fd())) tap->look();
         }
-        last_iteration_ = kNever;
+        counters_.loop.sleep();
     }
     set_sleeping(false);
 }
@@ -219,15 +217,8 @@ Instant Worker::next_deadline(Instant now) const {
 }
 
 void Worker::begin_iteration(Instant now) {
-    ++counters_.iterations;
+    counters_.loop.begin(now);
     for (Device* device : devices_) device->set_time(now);
-    const Duration gap = now - std::min(last_iteration_, now);
-    last_iteration_ = now;
-    if (gap < kGap) return;
-    const auto ns = static_cast<std::uint64_t>(gap.ps / 1'000);
-    ++counters_.loop_gaps;
-    counters_.loop_gap_ns += ns;
-    counters_.loop_gap_max_ns = std::max(counters_.loop_gap_max_ns, ns);
 }
 
 void Worker::add_device(Device& device) {

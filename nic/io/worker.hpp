@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/counters/loop_counters.hpp"
 #include "common/dpdk/clock.hpp"
 #include "common/dpdk/ethdev_port.hpp"
 #include "common/dpdk/mailbox.hpp"
@@ -24,10 +25,7 @@ namespace vroce::nic {
 class Device;
 
 struct WorkerCounters {
-    std::uint64_t iterations = 0;
-    std::uint64_t loop_gaps = 0;        ///< iterations that took longer than a millisecond: the core was elsewhere
-    std::uint64_t loop_gap_ns = 0;      ///< their time in all
-    std::uint64_t loop_gap_max_ns = 0;  ///< and the longest
+    LoopCounters loop;
     std::uint64_t link_changes = 0;
 };
 
@@ -100,7 +98,7 @@ private:
     [[nodiscard]] std::size_t room_for_engine() const;
     /// Bit p: priority p had better not come in, since packets are few.
     [[nodiscard]] std::uint8_t congested();
-    /// Tells everybody the time, and counts it when the core was elsewhere.
+    /// Tells everybody the time, and counts how long the last one took.
     void begin_iteration(Instant now);
 
     void to_wire(Packet* packet) override { uplink_->send(packet, priority_of(*packet)); }
@@ -122,7 +120,6 @@ private:
     std::size_t first_tap_ = 0;
     std::size_t pool_packets_ = 0;  ///< when all are there
     Instant now_;                   ///< of this iteration
-    Instant last_iteration_;        ///< kNever after a sleep: that gap was meant
     Instant next_link_look_;
     Instant next_announcement_;
     bool link_was_up_ = false;

@@ -39,8 +39,12 @@ public:
             if (verdict.outcome == Outcome::kNext) [[likely]] {
                 list_[kept++] = departure;
             } else if (verdict.outcome == Outcome::kDrop) {
-                const bool ingress = counted_at_ingress(verdict.reason);
-                ports[ingress ? departure.packet->meta.in_port : departure.port()].counters.drop(verdict.reason);
+                const Meta& meta = departure.packet->meta;
+                if (counted_at_ingress(verdict.reason)) {
+                    ports[meta.in_port].counters.drop_in_group(verdict.reason, meta.priority);
+                } else {
+                    ports[meta.out_port].counters.drop_in_queue(verdict.reason, meta.queue);
+                }
                 release(departure.packet);
             }
         }

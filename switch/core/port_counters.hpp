@@ -48,6 +48,8 @@ struct EcnCounters {
     std::uint64_t not_ect = 0;           ///< would have been marked, but its transport does not know ECN
 };
 
+using DropCounters = std::array<std::uint64_t, kDropReasons>;
+
 struct PortCounters {
     TrafficCounters rx;
     TrafficCounters tx;  ///< given to the port's queue, as RFC 2863's ifOut…Pkts: sent, waiting or lost with the link
@@ -59,11 +61,21 @@ struct PortCounters {
     /// there, or by the PCP (0 for RoCE v1 without a tag).
     std::array<std::uint64_t, kDscps> roce_in_lossy_class_dscp{};
     std::array<std::uint64_t, kPcps> roce_in_lossy_class_pcp{};
-    std::array<std::uint64_t, kDropReasons> drops{};
+    DropCounters drops{};
+    std::array<DropCounters, kPriorityGroups> group_drops{};  ///< those of the ingress that came after the lookup
+    std::array<DropCounters, kQueues> queue_drops{};          ///< those of the egress
     std::array<EcnCounters, kQueues> ecn{};
     std::uint64_t pause_without_packet = 0;  ///< pause frames put off because the pool was empty
 
     void drop(DropReason reason) { ++drops[index(reason)]; }
+    void drop_in_group(DropReason reason, std::size_t group) {
+        drop(reason);
+        ++group_drops[group][index(reason)];
+    }
+    void drop_in_queue(DropReason reason, std::size_t queue) {
+        drop(reason);
+        ++queue_drops[queue][index(reason)];
+    }
     std::uint64_t roce_in_lossy_class() const {
         std::uint64_t sum = 0;
         for (const std::uint64_t count : roce_in_lossy_class_dscp) sum += count;

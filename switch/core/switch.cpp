@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/counters/loop_counters.hpp"
 #include "switch/core/ethernet.hpp"
 #include "switch/core/frame.hpp"
 #include "switch/pipeline/pipeline.hpp"
@@ -12,9 +13,7 @@ namespace vroce::sw {
 
 namespace {
 
-/// A worker that was away for so long let its queues grow by itself.
-constexpr Duration kGap = milliseconds(1);
-/// For so long after a gap marks are counted apart.
+/// For so long after a gap of the worker, which let queues grow by itself, marks are counted apart.
 constexpr Duration kGapEcho = milliseconds(1);
 
 PortSchedule schedule_of(const PortQosConfig& qos) {
@@ -137,7 +136,7 @@ void Switch::receive(Instant now, PortId port, std::span<Packet* const> packets)
 }
 
 void Switch::begin_iteration(Instant now) {
-    if (now_ != Instant{} && now - now_ > kGap) {
+    if (now_ != Instant{} && now - now_ > LoopCounters::kGap) {
         gap_echo_until_ = now + kGapEcho;
         for (std::size_t port = 0; port < ports_.size(); ++port) {
             if (ports_[port].tx != nullptr && send_pauses(now, static_cast<PortId>(port))) ports_[port].tx->flush(now);

@@ -53,7 +53,8 @@ public:
     void on_timeout(Instant now) { fdb_.age(now); }
 
     /// First thing in an iteration: repeats the pauses that are due, since a worker that was away for long must do that
-    /// before anything else (design D11e). After a gap of more than kGap, marks are counted apart for a while.
+    /// before anything else (design D11e). After a gap of more than LoopCounters::kGap, marks are counted apart for a
+    /// while.
     void begin_iteration(Instant now);
     /// The worker slept, since there was nothing to do: that gap was meant.
     void forgive_gap() { now_ = Instant{}; }

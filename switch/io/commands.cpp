@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "pfc/storm_check.hpp"
 #include "switch/config/dcb.hpp"
 #include "switch/io/buffer_plan.hpp"
 
@@ -133,16 +134,23 @@ Result<json> Commands::apply_fault(IoPort& port, const FaultRequest& request) {
     const auto has = [&request](FaultDirection direction) {
         return (static_cast<unsigned>(request.direction) & static_cast<unsigned>(direction)) != 0;
     };
+    Status allowed = Done{};
     const bool ran = on_worker([&] {
+        FlowControl& flow = core_.flow_control(port.id);
+        allowed = check_storm(flow.settings(), request.pfc_storm, request.pfc_storm_tx);
+        if (!allowed) return;
         core_.tx(port.id)->fault().set(has(FaultDirection::Tx) ? request.settings : FaultSettings{});
         port.rx_fault.set(has(FaultDirection::Rx) ? request.settings : FaultSettings{});
-        FlowControl& flow = core_.flow_control(port.id);
         flow.receiver().set_storm(worker_.now(), request.pfc_storm);
         flow.sender().set_storm(request.pfc_storm_tx);
         port.fault = request;
     });
     if (!ran) return kStopping;
-    return fault_to_json(request);
+    if (!allowed) return Error{fmt::format("dev {}: {}", port.name, allowed.error())};
+    json answer = fault_to_json(request);
+    const std::vector<std::string> notes = delay_notes(*current_, port.id, request);
+    if (!notes.empty()) answer["notes"] = notes;
+    return answer;
 }
 
 Result<json> Commands::fault_set(const json& args) {

@@ -16,6 +16,8 @@ namespace {
 
 /// A doorbell that looks for its server is asked this often.
 constexpr int kDoorbellRetryMs = 100;
+constexpr std::chrono::seconds kTick{1};
+constexpr int kTickMs = 1'000;
 
 sigset_t stop_signals() {
     sigset_t set;
@@ -41,8 +43,15 @@ void block_signals() {
     signal(SIGPIPE, SIG_IGN);
 }
 
-ControlThread::ControlThread(ControlServer& server, IoPorts& ports, Worker& worker, Mailbox& mailbox)
-    : server_(server), ports_(ports), worker_(worker), mailbox_(mailbox), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {
+ControlThread::ControlThread(ControlServer& server, IoPorts& ports, Worker& worker, Mailbox& mailbox,
+                             std::function<void()> each_second)
+    : server_(server),
+      ports_(ports),
+      worker_(worker),
+      mailbox_(mailbox),
+      each_second_(std::move(each_second)),
+      next_tick_(std::chrono::steady_clock::now() + kTick),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {
     const sigset_t set = stop_signals();
     signal_fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     stop_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -74,7 +83,7 @@ void ControlThread::run() {
     allow_all_processors();
     while (true) {
         std::array<epoll_event, 16> events{};
-        const int timeout_ms = all_doorbells_connected() ? -1 : kDoorbellRetryMs;
+        const int timeout_ms = all_doorbells_connected() ? kTickMs : kDoorbellRetryMs;
         const int count = epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), timeout_ms);
         bool doorbells = count <= 0;
         for (int i = 0; i < count; ++i) {
@@ -89,7 +98,15 @@ void ControlThread::run() {
             }
         }
         if (doorbells) serve_doorbells();
+        tick();
     }
+}
+
+void ControlThread::tick() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_tick_) return;
+    next_tick_ = now + kTick;
+    each_second_();
 }
 
 bool ControlThread::all_doorbells_connected() const {

@@ -1,8 +1,8 @@
 // The thread beside the worker: control socket, doorbells, signals. It may block and allocate; the worker may not.
 #pragma once
 
-#include <atomic>
-#include <memory>
+#include <chrono>
+#include <functional>
 #include <thread>
 
 #include "common/base/result.hpp"
@@ -19,8 +19,9 @@ void block_signals();
 
 class ControlThread {
 public:
-    /// Starts the thread. SIGTERM or SIGINT stops the worker.
-    ControlThread(ControlServer& server, IoPorts& ports, Worker& worker, Mailbox& mailbox);
+    /// Starts the thread, which calls `each_second` about so often. SIGTERM or SIGINT stops the worker.
+    ControlThread(ControlServer& server, IoPorts& ports, Worker& worker, Mailbox& mailbox,
+                  std::function<void()> each_second);
     /// Stops the thread and waits for it.
     ~ControlThread();
     ControlThread(const ControlThread&) = delete;
@@ -32,11 +33,14 @@ private:
     bool all_doorbells_connected() const;
     void serve_doorbells();
     void take_signal();
+    void tick();
 
     ControlServer& server_;
     IoPorts& ports_;
     Worker& worker_;
     Mailbox& mailbox_;
+    std::function<void()> each_second_;
+    std::chrono::steady_clock::time_point next_tick_;
     int epoll_fd_;
     int signal_fd_;
     int stop_fd_;

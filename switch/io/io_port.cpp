@@ -50,6 +50,12 @@ Result<IoPorts> open_ports(const LoadedConfig& config, const std::string& file, 
             opened.notes.push_back(fmt::format("{}: admin_status is down, so its device is not opened", port.name));
             continue;
         }
+        if (opened.ports.size() == RTE_MAX_ETHPORTS) {
+            return Error{
+                fmt::format("{}: VROCE_PORT|{}: one port with a device too many; allowed: {}, which this DPDK "
+                            "was built for (RTE_MAX_ETHPORTS)",
+                            file, port.name, RTE_MAX_ETHPORTS)};
+        }
         EthdevPortOptions options;
         options.devargs = devargs_of(config, id, directory);
         options.max_frame_bytes = pool.max_frame_bytes();

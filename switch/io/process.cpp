@@ -18,6 +18,7 @@
 #include "switch/io/io_port.hpp"
 #include "switch/io/memory_plan.hpp"
 #include "switch/io/run_directory.hpp"
+#include "switch/io/unprotected_roce.hpp"
 #include "switch/io/worker.hpp"
 
 namespace vroce::sw {
@@ -113,6 +114,33 @@ private:
     std::shared_ptr<State> state_;
 };
 
+/// Reads what the ports counted, and says what ought to be known.
+class RoceWatch {
+public:
+    RoceWatch(const IoPorts& ports, const Switch& core, Mailbox& mailbox)
+        : ports_(ports), core_(core), mailbox_(mailbox), notices_(ports.ports.size()), counted_(ports.ports.size()) {}
+
+    void look() {
+        const bool ran = mailbox_.call([this] {
+            for (std::size_t i = 0; i < counted_.size(); ++i)
+                counted_[i] = UnprotectedRoce(core_.counters(ports_.ports[i]->id));
+        });
+        if (!ran) return;
+        for (std::size_t i = 0; i < counted_.size(); ++i) {
+            const std::string line =
+                notices_[i].look(std::chrono::steady_clock::now(), ports_.ports[i]->name, counted_[i]);
+            if (!line.empty()) note(line);
+        }
+    }
+
+private:
+    const IoPorts& ports_;
+    const Switch& core_;
+    Mailbox& mailbox_;
+    std::vector<UnprotectedRoceNotice> notices_;
+    std::vector<UnprotectedRoce> counted_;
+};
+
 /// Everything with packets in it; EAL runs.
 Status run_switch(const Options& options, const LoadedConfig& config, const MemoryPlan& plan,
                   const RunDirectory& directory) {
@@ -133,7 +161,8 @@ Status run_switch(const Options& options, const LoadedConfig& config, const Memo
     if (!server) return Error{server.error()};
     commands.register_at(**server);
 
-    const ControlThread control(**server, *ports, worker, mailbox);
+    RoceWatch watch(*ports, core, mailbox);
+    const ControlThread control(**server, *ports, worker, mailbox, [&watch] { watch.look(); });
     worker.run();
     mailbox.stop();
     return Done{};

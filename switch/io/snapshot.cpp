@@ -68,13 +68,11 @@ json unprotected_json(const PortCounters& counters) {
             {"pcp", indexed_json(counters.roce_in_lossy_class_pcp)}};
 }
 
-/// "1us": packets that waited up to a microsecond (a power of two of nanoseconds, rounded by its name).
-json delay_json(const DelayHistogram& delay) {
-    json buckets = json::object();
-    for (unsigned b = 0; b < DelayHistogram::kBuckets; ++b) {
-        if (delay.packets[b] != 0) buckets["below_" + std::to_string(std::uint64_t{1} << b) + "_ns"] = delay.packets[b];
-    }
-    return buckets;
+/// Of the reasons that can end a frame there.
+json drops_json(const DropCounters& drops, std::initializer_list<DropReason> reasons) {
+    json object = json::object();
+    for (const DropReason reason : reasons) object[std::string(label(reason))] = drops[index(reason)];
+    return object;
 }
 
 json queue_json(const PortSnapshot& port, unsigned q) {
@@ -89,7 +87,10 @@ json queue_json(const PortSnapshot& port, unsigned q) {
             {"ecn_not_ect", ecn.not_ect},
             {"buffer_bytes", port.queue_use[q].bytes()},
             {"buffer_bytes_max", port.queue_use[q].bytes_max},
-            {"delay", delay_json(queue.delay)}};
+            {"drop", drops_json(port.counters.queue_drops[q],
+                                {DropReason::kMtuExceeded, DropReason::kInnerTagExposed, DropReason::kQueueFull,
+                                 DropReason::kWred, DropReason::kEgressFull})},
+            {"delay", time_histogram_json(queue.delay)}};
 }
 
 json group_json(const PortSnapshot& port, unsigned g) {
@@ -101,6 +102,7 @@ json group_json(const PortSnapshot& port, unsigned g) {
             {"headroom_bytes", use.headroom_bytes},
             {"headroom_bytes_max", use.headroom_bytes_max},
             {"headroom_size_bytes", port.group_headroom_bytes[g]},
+            {"drop", drops_json(port.counters.group_drops[g], {DropReason::kGroupFull, DropReason::kHeadroomFull})},
             {"congested", use.congested}};
 }
 
@@ -141,6 +143,16 @@ json fault_json(const CounterSet<FaultEvent>& counters) {
     return events;
 }
 
+json worker_json(const Snapshot& snapshot) {
+    json worker = loop_counters_json(snapshot.worker.loop);
+    worker["busy_iterations"] = snapshot.worker.busy_iterations;
+    worker["sleeps"] = snapshot.sleeps;
+    worker["link_changes"] = snapshot.worker.link_changes;
+    worker["packets_free"] = snapshot.packets_free;
+    worker["packets_denied"] = snapshot.packets_denied;
+    return worker;
+}
+
 json port_counters_json(const PortSnapshot& port, Instant now) {
     json drops = json::object();
     for (std::size_t i = 0; i < kDropReasons; ++i) drops[std::string(kDropLabels[i])] = port.counters.drops[i];
@@ -162,8 +174,8 @@ void take_snapshot(Snapshot& snapshot, const Switch& core, const IoPorts& ports,
                    const MbufPool& pool) {
     for (const auto& port : ports.ports) take_port(snapshot.ports[port->id], core, *port);
     snapshot.now = worker.now();
-    for (std::size_t i = 0; i < core.buffers().limits().pools.size(); ++i)
-        snapshot.pools.push_back(core.buffers().pool(i));
+    snapshot.pool_limits = core.buffers().limits().pools;
+    for (std::size_t i = 0; i < snapshot.pool_limits.size(); ++i) snapshot.pools.push_back(core.buffers().pool(i));
     snapshot.fdb = core.fdb().counters();
     snapshot.fdb_size = core.fdb().size();
     snapshot.worker = worker.counters();
@@ -192,10 +204,13 @@ json counters_json(const Snapshot& snapshot) {
     json pools = json::object();
     for (std::size_t i = 0; i < snapshot.pools.size(); ++i) {
         const PoolUse& pool = snapshot.pools[i];
-        pools[std::to_string(i)] = {{"shared_bytes", pool.shared_bytes},
-                                    {"shared_bytes_max", pool.shared_bytes_max},
-                                    {"headroom_bytes", pool.headroom_bytes},
-                                    {"headroom_bytes_max", pool.headroom_bytes_max}};
+        const PoolLimits& limits = snapshot.pool_limits[i];
+        pools[limits.name] = {{"shared_bytes", pool.shared_bytes},
+                              {"shared_bytes_max", pool.shared_bytes_max},
+                              {"shared_size_bytes", limits.shared_bytes},
+                              {"headroom_bytes", pool.headroom_bytes},
+                              {"headroom_bytes_max", pool.headroom_bytes_max},
+                              {"headroom_size_bytes", limits.headroom_bytes}};
     }
     return {{"ports", std::move(ports)},
             {"pools", std::move(pools)},
@@ -205,13 +220,7 @@ json counters_json(const Snapshot& snapshot) {
               {"moved", snapshot.fdb.moved},
               {"aged", snapshot.fdb.aged},
               {"full", snapshot.fdb.full}}},
-            {"worker",
-             {{"rounds", snapshot.worker.rounds},
-              {"busy_rounds", snapshot.worker.busy_rounds},
-              {"sleeps", snapshot.sleeps},
-              {"link_changes", snapshot.worker.link_changes},
-              {"packets_free", snapshot.packets_free},
-              {"packets_denied", snapshot.packets_denied}}}};
+            {"worker", worker_json(snapshot)}};
 }
 
 json fdb_json(const Snapshot& snapshot) {

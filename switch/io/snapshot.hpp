@@ -39,6 +39,7 @@ struct Snapshot {
     std::vector<Fdb::Entry> stations;  ///< only when asked for
     Instant now{};
     std::vector<PoolUse> pools;
+    std::vector<PoolLimits> pool_limits;
     Fdb::Counters fdb;
     std::size_t fdb_size = 0;
     WorkerCounters worker;

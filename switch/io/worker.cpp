@@ -30,14 +30,14 @@ Worker::Worker(Switch& core, IoPorts& ports, MbufPool& pool, Mailbox& mailbox, P
 void Worker::run() {
     while (!stop_) {
         const Instant now = clock_.now();
+        counters_.loop.begin(now);
         core_.begin_iteration(now);
         bool worked = mailbox_.drain();
         worked |= check_links(now);
         worked |= receive_all(now);  // of every port, before the first transmit: pauses are heard in time
         core_.on_timeout(now);
         worked |= core_.transmit(now) != 0;
-        ++counters_.rounds;
-        counters_.busy_rounds += worked ? 1 : 0;
+        counters_.busy_iterations += worked ? 1 : 0;
         if (sleeper_.should_sleep(now, worked)) sleep(now);
     }
 }
@@ -126,6 +126,7 @@ void Worker::sleep(Instant now) {
     if (!receive_all(now)) {
         sleeper_.sleep(now, next_deadline(now));
         core_.forgive_gap();
+        counters_.loop.sleep();
     }
     for (const auto& port : ports_.ports) port->device->set_sleeping(false);
 }

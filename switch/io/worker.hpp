@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "common/counters/loop_counters.hpp"
 #include "common/dpdk/capture.hpp"
 #include "common/dpdk/clock.hpp"
 #include "common/dpdk/mailbox.hpp"
@@ -15,8 +16,8 @@
 namespace vroce::sw {
 
 struct WorkerCounters {
-    std::uint64_t rounds = 0;
-    std::uint64_t busy_rounds = 0;  ///< of these, how many moved a packet
+    LoopCounters loop;
+    std::uint64_t busy_iterations = 0;  ///< how many moved a packet
     std::uint64_t link_changes = 0;
 };
 

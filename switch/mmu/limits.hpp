@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "switch/core/buffer_config.hpp"
@@ -23,6 +24,7 @@ struct Threshold {
 struct PoolLimits {
     std::uint64_t shared_bytes = 0;    ///< the pool without what is reserved and without headroom of single groups
     std::uint64_t headroom_bytes = 0;  ///< shared headroom pool; 0: each group has its own
+    std::string name{};                ///< for people
 };
 
 struct PriorityGroupLimits {

@@ -49,7 +49,7 @@ public:
                                 "and queues have of their own; allowed: that much or more",
                                 pool.name, pool.size_bytes, promised_[i])};
             }
-            plan_.limits.pools.push_back({pool.size_bytes - promised_[i], pool.xoff_bytes});
+            plan_.limits.pools.push_back({pool.size_bytes - promised_[i], pool.xoff_bytes, pool.name});
         }
         return std::move(plan_);
     }

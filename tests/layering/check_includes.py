@@ -12,7 +12,7 @@ from pathlib import Path
 # Folder -> folders of ours that it may include. A folder stands for itself and all below it; the longest match counts.
 ALLOWED = {
     "common/base": [],
-    "common/counters": [],
+    "common/counters": ["common/base"],
     "common/wire": ["common/base"],
     "common/packet": ["common/base"],
     "common/fault": ["common/base", "common/counters", "common/packet"],
@@ -37,8 +37,9 @@ ALLOWED = {
     "provider/abi": [],
     "provider": ["provider"],
     "tools": ["common/base", "common/control", "common/dcb", "common/fault", "common/counters", "tools"],
+    "tools/bench.d": ["common"],
 }
-DPDK_FOLDERS = ("common/dpdk", "switch/io", "nic/io", "switch/main.cpp", "nic/main.cpp")
+DPDK_FOLDERS = ("common/dpdk", "switch/io", "nic/io", "switch/main.cpp", "nic/main.cpp", "tools/bench.d")
 # The cores: no clock, no randomness of their own, no thread, no file, no socket.
 CORES = ("common/egress", "common/packet", "common/wire", "pfc", "switch/core", "switch/pipeline", "switch/l2",
          "nic/wire", "nic/transport", "nic/device", "nic/bridge")

@@ -1,6 +1,7 @@
 // vroce fault: a bad network on purpose, on any port, at run time.
-#include "common/fault/fault_settings.hpp"
+#include <fmt/core.h>
 
+#include "common/fault/fault_settings.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/lab/peer.hpp"
 
@@ -14,7 +15,10 @@ Outcome send(const Arguments& arguments, const std::string& command, json reques
     if (!port) return failure(port.error());
     request["dev"] = port->port;
     const auto answer = tools::ask(port->peer, command, request);
-    return answer ? done() : failure(answer.error());
+    if (!answer) return failure(answer.error());
+    const json notes = answer->value("notes", json::array());
+    for (const json& note : notes) fmt::print("{}\n", note.get<std::string>());
+    return done();
 }
 
 Outcome set(const Arguments& arguments) {

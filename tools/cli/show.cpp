@@ -45,13 +45,23 @@ void print_by_port(const std::string& name, const json& answer) {
     fmt::print("{}\n", table.text());
 }
 
+bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// A size or a limit is set, not counted.
+bool is_setting(const std::string& key) {
+    return ends_with(key, "_size_bytes") || ends_with(key, "_limit_bytes");
+}
+
 /// Zeros say nothing to a person; JSON has them all.
 json without_zeros(const json& value) {
     if (!value.is_object()) return value;
     json out = json::object();
     for (const auto& [key, inner] : value.items()) {
+        if (is_setting(key)) continue;
         const json kept = without_zeros(inner);
-        if (kept.is_number() && kept == 0) continue;
+        if (kept == 0 || kept == false) continue;
         if (kept.is_object() && kept.empty()) continue;
         out[key] = kept;
     }

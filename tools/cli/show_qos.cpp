@@ -41,6 +41,12 @@ bool for_each_entry(const json& answers, const char* table, F&& row) {
     return any;
 }
 
+std::string drops_text(const json& values) {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, count] : values["drop"].items()) sum += count.get<std::uint64_t>();
+    return std::to_string(sum);
+}
+
 /// The tables of `counters`, reduced to the one that is shown.
 json only(const json& answers, const char* table) {
     json out = json::object();
@@ -69,12 +75,13 @@ Outcome pfc(const Arguments& arguments) {
             if (counters.contains("pause")) counters["pause"] = counters["pause"]["priority"];
         }
     }
-    Table table(
-        {"PORT", "PRIORITY", "RX PAUSE", "RX RESUME", "RX PAUSED", "TX XOFF", "TX REFRESH", "TX XON", "TX PAUSED"});
+    Table table({"PORT", "PRIORITY", "RX PAUSE", "RX RESUME", "RX PAUSED", "RX STORM", "TX XOFF", "TX REFRESH",
+                 "TX XON", "TX PAUSED"});
     const bool any =
         for_each_entry(collected.answers, "pause", [&](const auto& port, const auto& priority, const json& v) {
             table.add({port, priority, v["rx_pause"].dump(), v["rx_resume"].dump(), time_text(v["rx_paused_ns"]),
-                       v["tx_xoff"].dump(), v["tx_refresh"].dump(), v["tx_xon"].dump(), time_text(v["tx_paused_ns"])});
+                       v.contains("rx_storm_ns") ? time_text(v["rx_storm_ns"]) : "-", v["tx_xoff"].dump(),
+                       v["tx_refresh"].dump(), v["tx_xon"].dump(), time_text(v["tx_paused_ns"])});
         });
     fmt::print("{}", any ? table.text() : "no pause was said or heard\n");
     return ended(collected);
@@ -106,10 +113,11 @@ Outcome queue(const Arguments& arguments) {
         fmt::print("{}\n", only(collected.answers, "queue").dump(2));
         return ended(collected);
     }
-    Table table({"PORT", "QUEUE", "PACKETS", "BYTES", "WAITING", "WATERMARK", "ECN MARKS", "DELAY 50 %", "99 %"});
+    Table table(
+        {"PORT", "QUEUE", "PACKETS", "BYTES", "WAITING", "WATERMARK", "DROPS", "ECN MARKS", "DELAY 50 %", "99 %"});
     const bool any = for_each_entry(collected.answers, "queue", [&](const auto& port, const auto& q, const json& v) {
         table.add({port, q, v["packets"].dump(), v["bytes"].dump(), v["backlog_bytes"].dump(),
-                   v["backlog_bytes_max"].dump(),
+                   v["backlog_bytes_max"].dump(), drops_text(v),
                    std::to_string(v["ecn_marked"].template get<std::uint64_t>() +
                                   v["ecn_marked_after_gap"].template get<std::uint64_t>()),
                    delay_text(v["delay"], 0.5), delay_text(v["delay"], 0.99)});
@@ -118,25 +126,38 @@ Outcome queue(const Arguments& arguments) {
     return ended(collected);
 }
 
+/// A limit alone is no reason to show a group.
+void forget_unused_groups(json& groups) {
+    for (json& values : groups) {
+        json used = values;
+        used.erase("shared_limit_bytes");
+        if (all_zero(used)) values = json::object();
+    }
+}
+
 Outcome priority_group(const Arguments& arguments) {
-    const Collected collected = collect(arguments, Who::switches, "counters");
+    Collected collected = collect(arguments, Who::switches, "counters");
     if (collected.answers.empty()) return ended(collected);
     if (arguments.has("json")) {
         fmt::print("{}\n", only(collected.answers, "priority_group").dump(2));
         return ended(collected);
     }
-    Table table({"PORT", "PG", "RESERVED", "SHARED", "WATERMARK", "LIMIT", "HEADROOM", "WATERMARK", "SIZE", "STATE"});
+    Table table(
+        {"PORT", "PG", "RESERVED", "SHARED", "WATERMARK", "LIMIT", "HEADROOM", "WATERMARK", "SIZE", "DROPS", "STATE"});
+    for (auto& [process, answer] : collected.answers.items()) {
+        for (auto& [port, counters] : answer["ports"].items()) forget_unused_groups(counters["priority_group"]);
+    }
     const bool any =
         for_each_entry(collected.answers, "priority_group", [&](const auto& port, const auto& pg, const json& v) {
             const bool lossless = v["headroom_size_bytes"] != 0;
             table.add({port, pg, v["reserved_bytes"].dump(), v["shared_bytes"].dump(), v["shared_bytes_max"].dump(),
                        v["shared_limit_bytes"].dump(), v["headroom_bytes"].dump(), v["headroom_bytes_max"].dump(),
-                       v["headroom_size_bytes"].dump(),
+                       v["headroom_size_bytes"].dump(), drops_text(v),
                        v["congested"].template get<bool>() ? "XOFF"
                        : lossless                          ? "lossless"
                                                            : "lossy"});
         });
-    fmt::print("{}", any ? table.text() : "no priority group has a buffer\n");
+    fmt::print("{}", any ? table.text() : "no priority group was used\n");
     return ended(collected);
 }
 

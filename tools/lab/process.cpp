@@ -142,12 +142,14 @@ bool stop(const ProcessId& id, std::chrono::milliseconds grace) {
 }
 
 std::optional<std::string> ended(const ProcessId& id) {
+    // Asked for life first: one that ends between the two questions is still there to be waited for.
+    const bool lives = alive(id);
     int status = 0;
     if (::waitpid(id.pid, &status, WNOHANG) == id.pid) {
         if (WIFSIGNALED(status)) return fmt::format("by signal {}", WTERMSIG(status));
         return fmt::format("with exit code {}", WEXITSTATUS(status));
     }
-    return alive(id) ? std::nullopt : std::optional<std::string>("unexpectedly");
+    return lives ? std::nullopt : std::optional<std::string>("unexpectedly");
 }
 
 std::vector<ProcessId> spawned_for(const std::string& run_dir) {

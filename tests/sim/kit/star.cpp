@@ -26,7 +26,7 @@ Star::Star(const StarConfig& config) : config_(config), pool_(kPoolPackets, conf
     node_ = std::make_unique<SwitchNode>(switch_config(), config_.seed);
     world.add(*node_);
     for (std::size_t i = 0; i < config_.stations; ++i) connect(i);
-    for (const auto& station : stations_) station->announce();
+    for (const auto& node : stations_) node->station.announce();
     world.run_for(milliseconds(1));
     world.set_check(check_ledger, this);
 }
@@ -35,12 +35,12 @@ void Star::connect(std::size_t i) {
     const LinkConfig cable{.speed_bps = speed(i), .delay = kPerMeter * config_.cable_m, .ring_packets = SIZE_MAX};
     links_.push_back(std::make_unique<Link>(world.now(), cable, pool_));
     node_->attach(static_cast<sw::PortId>(i), links_[i]->a(), pool_);
-    StationConfig station;
+    test::StationConfig station;
     station.mac = mac(i);
     station.speed_bps = speed(i);
     station.obeys = config_.obeys;
     station.seed = config_.seed * 1'000 + i;
-    stations_.push_back(std::make_unique<Station>(world, station, links_[i]->b(), pool_));
+    stations_.push_back(std::make_unique<StationNode>(world, station, links_[i]->b(), pool_));
 }
 
 std::shared_ptr<sw::SwitchConfig> Star::switch_config() {

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "common/packet/slab_pool.hpp"
-#include "tests/sim/kit/station.hpp"
+#include "tests/sim/kit/station_node.hpp"
 #include "tests/sim/kit/switch_node.hpp"
 
 namespace vroce::sim {
+
+using test::Arrivals;
+using test::Flow;
+using test::Mac;
+using test::Station;
 
 inline constexpr std::uint8_t kLossless = 3;
 inline constexpr std::uint8_t kLossy = 0;
@@ -33,7 +38,7 @@ class Star {
 public:
     explicit Star(const StarConfig& config);
 
-    [[nodiscard]] Station& station(std::size_t i) { return *stations_[i]; }
+    [[nodiscard]] Station& station(std::size_t i) { return stations_[i]->station; }
     [[nodiscard]] Link& link(std::size_t i) { return *links_[i]; }
     [[nodiscard]] sw::Switch& core() { return node_->core; }
     [[nodiscard]] SwitchNode& node() { return *node_; }
@@ -63,7 +68,7 @@ private:
     SlabPool pool_;
     std::unique_ptr<SwitchNode> node_;
     std::vector<std::unique_ptr<Link>> links_;
-    std::vector<std::unique_ptr<Station>> stations_;
+    std::vector<std::unique_ptr<StationNode>> stations_;
 };
 
 }  // namespace vroce::sim

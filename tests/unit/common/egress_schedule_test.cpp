@@ -387,13 +387,13 @@ TEST_F(EgressScheduleTest, MeasuresHowLongPacketsWaited) {
     }
     add(2, 100);
     while (Packet* packet = egress->dequeue(kStart)) release(packet);
-    const DelayHistogram& delay = egress->queue_counters(2).delay;
-    EXPECT_EQ(delay.packets[0], 1u);
-    EXPECT_EQ(delay.packets[1], 1u);
-    EXPECT_EQ(delay.packets[2], 1u);
-    EXPECT_EQ(delay.packets[10], 1u);
+    const TimeHistogram& delay = egress->queue_counters(2).delay;
+    EXPECT_EQ(delay.counts[0], 1u);
+    EXPECT_EQ(delay.counts[1], 1u);
+    EXPECT_EQ(delay.counts[2], 1u);
+    EXPECT_EQ(delay.counts[10], 1u);
     std::uint64_t all = 0;
-    for (const std::uint64_t packets : delay.packets) all += packets;
+    for (const std::uint64_t packets : delay.counts) all += packets;
     EXPECT_EQ(all, 4u) << "the one without a time of arrival is not in it";
 }
 

@@ -66,20 +66,20 @@ TEST_F(AttachedPortTest, PacketsPassBothWays) {
 
 TEST_F(AttachedPortTest, AFaultWorksInItsDirectionOnly) {
     const FaultSettings lost{.drop = 1};
-    attached.set_fault(kNow, {lost, FaultDirection::Tx});
+    EXPECT_TRUE(attached.set_fault(kNow, {lost, FaultDirection::Tx}));
     EXPECT_EQ(receive_one(), 1u);
     EXPECT_EQ(send_one(), 0u);
-    attached.set_fault(kNow, {lost, FaultDirection::Rx});
+    EXPECT_TRUE(attached.set_fault(kNow, {lost, FaultDirection::Rx}));
     EXPECT_EQ(receive_one(), 0u);
     EXPECT_EQ(send_one(), 1u);
-    attached.set_fault(kNow, {lost, FaultDirection::Both});
+    EXPECT_TRUE(attached.set_fault(kNow, {lost, FaultDirection::Both}));
     EXPECT_EQ(receive_one() + send_one(), 0u);
-    attached.set_fault(kNow, {FaultSettings{}, FaultDirection::Both});
+    EXPECT_TRUE(attached.set_fault(kNow, {FaultSettings{}, FaultDirection::Both}));
     EXPECT_EQ(receive_one() + send_one(), 2u);
 }
 
 TEST_F(AttachedPortTest, WhatAFaultHoldsComesAtItsTime) {
-    attached.set_fault(kNow, {FaultSettings{.delay = milliseconds(5)}, FaultDirection::Rx});
+    EXPECT_TRUE(attached.set_fault(kNow, {FaultSettings{.delay = milliseconds(5)}, FaultDirection::Rx}));
     EXPECT_EQ(receive_one(), 0u);
     EXPECT_EQ(attached.next_deadline(kNow), kNow + milliseconds(5));
     std::array<Packet*, 4> out{};

@@ -88,9 +88,20 @@ TEST(PauseFrame, OtherFramesAreNone) {
     frame[15] = 0x02;
     EXPECT_FALSE(parse_pause(frame).has_value()) << "another opcode";
     EXPECT_TRUE(is_mac_control(frame)) << "but still for the MAC alone";
-    frame[5] = 0x02;
-    EXPECT_FALSE(is_mac_control(frame)) << "another group address";
+    frame[12] = 0x08, frame[13] = 0x00;
+    EXPECT_FALSE(is_mac_control(frame));
     EXPECT_FALSE(is_mac_control(std::span(frame).first(13)));
+}
+
+TEST(PauseFrame, IsForTheGroupOrTheStationItselfAndNobodyElse) {
+    auto frame = build_pause({true, 1, {1}}, {2, 0, 0, 0, 0, 9});
+    EXPECT_TRUE(is_pause_for(frame, kMac));
+    std::copy(kMac.begin(), kMac.end(), frame.begin());
+    EXPECT_TRUE(is_pause_for(frame, kMac));
+    frame[5] ^= 1;
+    EXPECT_FALSE(is_pause_for(frame, kMac));
+    frame.fill(0xFF);
+    EXPECT_FALSE(is_pause_for(frame, kMac));
 }
 
 TEST(Quanta, LastAsTheStandardSays) {

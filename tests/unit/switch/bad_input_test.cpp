@@ -54,6 +54,16 @@ TEST_F(BadInput, Options) {
     expect(run({"--name", "sw1", "--name", "sw2", "--config", "x"}), 2, {"name"});
 }
 
+TEST_F(BadInput, MorePortsThanDpdkHas) {
+    nlohmann::json config;
+    for (int i = 0; i < 33; ++i) {
+        const std::string port = "Ethernet" + std::to_string(100 + i);
+        config["PORT"][port] = {{"speed", "1000"}, {"admin_status", "up"}};
+        config["VROCE_PORT"][port] = {{"devargs", "memif"}};
+    }
+    expect(run_config(config.dump()), 1, {"VROCE_PORT|Ethernet132", "allowed: 32, which this DPDK was built for"});
+}
+
 TEST_F(BadInput, ConfigurationFile) {
     expect(run({"--name", "sw1", "--config", "/nonexistent.json", "--run-dir", directory_.path()}), 1,
            {"/nonexistent.json: cannot be opened: No such file"});

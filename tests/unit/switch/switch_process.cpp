@@ -71,7 +71,7 @@ bool SwitchProcess::await_ready(const std::string& control_socket) {
     for (int i = 0; i < kTries; ++i) {
         const auto status = control_call(control_socket, "status");
         if (status && (*status)["pid"] == pid_) return true;
-        if (kill(pid_, 0) != 0) return false;
+        if (reap()) return false;
         std::this_thread::sleep_for(kStep);
     }
     return false;
@@ -82,16 +82,17 @@ void SwitchProcess::signal(int number) {
 }
 
 int SwitchProcess::wait() {
-    for (int i = 0; i < kTries && !reaped_; ++i) {
-        int status = 0;
-        if (waitpid(pid_, &status, WNOHANG) == pid_) {
-            reaped_ = true;
-            code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        } else {
-            std::this_thread::sleep_for(kStep);
-        }
-    }
+    for (int i = 0; i < kTries && !reap(); ++i) std::this_thread::sleep_for(kStep);
     return code_;
+}
+
+bool SwitchProcess::reap() {
+    int status = 0;
+    if (!reaped_ && waitpid(pid_, &status, WNOHANG) == pid_) {
+        reaped_ = true;
+        code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    return reaped_;
 }
 
 std::string SwitchProcess::errors() const {

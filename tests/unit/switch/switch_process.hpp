@@ -44,6 +44,8 @@ public:
     pid_t pid() const { return pid_; }
 
 private:
+    bool reap();
+
     pid_t pid_ = -1;
     bool reaped_ = false;
     int code_ = -1;

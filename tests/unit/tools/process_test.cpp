@@ -72,6 +72,14 @@ TEST_F(ProcessTest, EndIsToldWithExitCodeAndLastWords) {
     while (!(how = ended(*id))) ::usleep(1000);
     EXPECT_EQ(*how, "with exit code 3");
     EXPECT_EQ(last_lines(log_, 2), "    two\n    three");
+    // Ending while it is asked for is no reason not to know how.
+    for (int i = 0; i < 200; ++i) {
+        const auto quick = start({"/bin/sh", "-c", "exit 4"});
+        ASSERT_TRUE(quick);
+        while (!(how = ended(*quick))) {
+        }
+        ASSERT_EQ(*how, "with exit code 4");
+    }
     EXPECT_NE(last_lines("/no/such/log", 2).find("/no/such/log"), std::string::npos);
 }
 

@@ -1,6 +1,6 @@
-// A host of the fabric: sends flows as fast as its line, its peer's pauses and the flows themselves let it, and knows
-// of every frame that reaches it whose it is and which ones before it are missing. It paces, queues and pauses with the
-// same code as the NIC.
+// A host at a port: sends flows as fast as its line, its peer's pauses and the flows themselves let it, and knows of
+// every frame that reaches it whose it is and which ones before it are missing. It paces, queues and pauses with the
+// same code as the NIC. On the virtual clock its port is a link of the fabric, on real time a DPDK port.
 #pragma once
 
 #include <array>
@@ -11,11 +11,10 @@
 
 #include "common/base/random.hpp"
 #include "common/egress/port_tx.hpp"
+#include "common/packet/port.hpp"
 #include "pfc/flow_control.hpp"
-#include "tests/sim/kit/link.hpp"
-#include "tests/sim/kit/world.hpp"
 
-namespace vroce::sim {
+namespace vroce::test {
 
 using Mac = std::uint64_t;
 
@@ -25,6 +24,9 @@ struct StationConfig {
     std::uint8_t pfc_priorities = 1u << 3;  ///< obeyed, and asked for by block()
     bool obeys = true;                      ///< false: a host that has never heard of pause
     PortSchedule schedule{};
+    /// Line time that a late station may catch up on. Without, it never hands its line more than the line takes, so
+    /// that what is on the way when a pause arrives is the cable's alone.
+    Duration catch_up{};
     std::uint64_t seed = 1;
 };
 
@@ -48,13 +50,14 @@ struct Arrivals {
     std::uint64_t next = 0;    ///< sequence number expected
 };
 
-class Station final : public Node {
+class Station {
 public:
     static constexpr std::uint32_t kSmallestFrameBytes = 64;
 
-    Station(World& world, const StationConfig& config, LinkEnd& end, PacketPool& pool);
+    /// Port and pool outlive it.
+    Station(const StationConfig& config, Port& port, PacketPool& pool, Instant now);
 
-    /// The flow's number, unique in the fabric when stations have different MACs.
+    /// The flow's number, unique when stations have different MACs.
     std::uint64_t add(const Flow& flow);
     void stop_flows();
     /// Asks the peer to pause these priorities, without an end.
@@ -65,8 +68,10 @@ public:
     /// Sends one frame that nobody needs, so that bridges know the station.
     void announce();
 
-    void run(Instant now) override;
-    [[nodiscard]] Instant next_deadline() const override;
+    /// One iteration of its loop: what has arrived, first of all pauses, then what may leave.
+    void run(Instant now);
+    /// When run() is worth something although nothing arrived.
+    [[nodiscard]] Instant next_deadline(Instant now) const;
 
     [[nodiscard]] std::uint64_t sent(std::uint64_t flow) const;
     [[nodiscard]] Arrivals arrivals(std::uint64_t flow) const;
@@ -90,9 +95,8 @@ private:
     void send(Instant now, Sending& sending);
     void send_pause(Instant now);
 
-    World& world_;
     StationConfig config_;
-    LinkEnd& end_;
+    Port& port_;
     PacketPool& pool_;
     PortTx tx_;
     FlowControl flow_control_;
@@ -102,4 +106,4 @@ private:
     bool woken_ = true;  ///< something changed from outside
 };
 
-}  // namespace vroce::sim
+}  // namespace vroce::test

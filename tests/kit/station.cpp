@@ -1,4 +1,4 @@
-#include "tests/sim/kit/station.hpp"
+#include "tests/kit/station.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include "common/wire/bytes.hpp"
 #include "common/wire/ip.hpp"
 
-namespace vroce::sim {
+namespace vroce::test {
 namespace {
 
 constexpr std::uint16_t kTypeCTag = 0x8100;
@@ -35,22 +35,18 @@ FlowControlSettings flow_control_of(const StationConfig& config) {
 
 }  // namespace
 
-Station::Station(World& world, const StationConfig& config, LinkEnd& end, PacketPool& pool)
-    : world_(world),
-      config_(config),
-      end_(end),
+Station::Station(const StationConfig& config, Port& port, PacketPool& pool, Instant now)
+    : config_(config),
+      port_(port),
       pool_(pool),
-      // Without credit for lateness: a station never hands its line more than the line takes, so that what is on the
-      // way when a pause arrives is the cable's alone.
       tx_({.speed_bps = config.speed_bps,
            .limit_bytes = UINT64_MAX,
            .idle_credit = Duration{},
-           .catch_up = Duration{},
+           .catch_up = config.catch_up,
            .schedule = config.schedule},
-          end, pool),
+          port, pool),
       random_(config.seed) {
-    flow_control_.configure(world.now(), flow_control_of(config));
-    world.add(*this);
+    flow_control_.configure(now, flow_control_of(config));
 }
 
 std::uint64_t Station::add(const Flow& flow) {
@@ -84,9 +80,9 @@ void Station::run(Instant now) {
     generate(now);
 }
 
-Instant Station::next_deadline() const {
-    if (woken_) return world_.now();
-    Instant next = std::min({end_.next_arrival(), tx_.next_deadline(), flow_control_.next_deadline(world_.now())});
+Instant Station::next_deadline(Instant now) const {
+    if (woken_) return now;
+    Instant next = std::min(tx_.next_deadline(), flow_control_.next_deadline(now));
     for (const Sending& sending : sending_) {
         if (has_room(sending)) next = std::min(next, sending.next_at);
     }
@@ -95,7 +91,7 @@ Instant Station::next_deadline() const {
 
 void Station::receive(Instant now) {
     std::array<Packet*, 32> packets;
-    while (const std::size_t count = end_.receive(packets)) {
+    while (const std::size_t count = port_.receive(packets)) {
         for (std::size_t i = 0; i < count; ++i) {
             if (is_mac_control(packets[i]->bytes())) {
                 flow_control_.receive(now, packets[i]->bytes());
@@ -201,4 +197,4 @@ Arrivals Station::arrivals() const {
     return sum;
 }
 
-}  // namespace vroce::sim
+}  // namespace vroce::test
