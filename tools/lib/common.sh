@@ -11,11 +11,16 @@ die() {
     exit 1
 }
 
+# print_help: the comment at the head of the script.
+print_help() { awk 'NR > 1 { if (!sub(/^# /, "")) exit; print }' "$0"; }
+
 need_root() { [ "$(id -u)" = 0 ] || die "needs root: packages, hugepages, network namespaces and TAP interfaces"; }
 
 # wanted_packages KIND…: the names in packages.txt that these kinds need.
 wanted_packages() {
-    awk -v kinds=" $* " '!/^#/ && NF { if (index(kinds, " " $2 " ")) print $1 }' "$root/tools/packages.txt"
+    awk -v kinds=" $* " '!/^#/ && NF { n = split($2, of, ",")
+                                        for (i = 1; i <= n; ++i) if (index(kinds, " " of[i] " ")) { print $1; break } }
+                       ' "$root/tools/packages.txt"
 }
 
 missing_packages() {

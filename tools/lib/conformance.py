@@ -1,11 +1,9 @@
 """perftest's matrix over the lab: every row must end well and print its results; then the same over 1 % loss."""
 
 import argparse
-import json
 import os
 import pathlib
 import shlex
-import sys
 import time
 
 import labtool
@@ -88,7 +86,6 @@ def set_loss(lab):
 
 
 def main():
-    labtool.exit_on_signals()
     parser = argparse.ArgumentParser(prog="bench conformance", description=__doc__)
     parser.add_argument("-n", type=int, default=1000, help="iterations of a row (1000; the tests use 100)")
     parser.add_argument("-o", type=pathlib.Path, default=BUILD / "bench" / "conformance.json", help="the JSON file")
@@ -102,19 +99,12 @@ def main():
             results = run_matrix(lab, "a good network", rows_of, arguments.n)
             set_loss(lab)
             results += run_matrix(lab, "1 % of the packets dropped", lossy_rows_of, arguments.n)
-    except labtool.Failed as failed:
-        print(f"bench: {failed}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench: interrupted", file=sys.stderr)
-        return 130
     finally:
         lab.vroce("lab", "down", "--force")
-    arguments.o.parent.mkdir(parents=True, exist_ok=True)
-    arguments.o.write_text(json.dumps(results, indent=2) + "\n")
+    labtool.write_json(arguments.o, results)
     bad = sum(not row["passed"] for row in results)
     print(f"\n{len(results) - bad} rows passed, {bad} failed; written to {arguments.o}")
     return 1 if bad else 0
 
 
-sys.exit(main())
+labtool.run_main("bench", main)

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import signal
-import sys
 import time
 
 import labtool
@@ -88,19 +87,11 @@ def use_lab(lab):
 
 
 def main():
-    labtool.exit_on_signals()
     lab = Lab(ROOT / "configs/lab/two-hosts.json", "demo", os.environ.get("VROCE_RUN_DIR", "/run/vroce-demo"))
     begin = time.monotonic()
-    try:
-        say("hugepages")
-        with labtool.hugepages():
-            results = use_lab(lab)
-    except labtool.Failed as failed:
-        print(f"demo: {failed}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("demo: interrupted", file=sys.stderr)
-        return 130
+    say("hugepages")
+    with labtool.hugepages():
+        results = use_lab(lab)
     summary(results)
     print(f"\n{sum(ok for _, ok, _ in results)} of {len(results)} passed in {time.monotonic() - begin:.0f} s")
     return 0 if all(ok for _, ok, _ in results) else 1
@@ -111,4 +102,4 @@ def ping_time(output):
     return f"{float(found.group(1)) * 1000:.0f} us a round trip" if found else "-"
 
 
-sys.exit(main())
+labtool.run_main("demo", main)

@@ -57,6 +57,24 @@ class Failed(Exception):
     """One clear line, perhaps with output after it."""
 
 
+def run_main(name, main):
+    """Ends this process with main's exit code, or with one line on stderr: 1 when something failed, 130 after Ctrl-C."""
+    exit_on_signals()
+    try:
+        sys.exit(main())
+    except (Failed, subprocess.SubprocessError, OSError) as failed:
+        print(f"{name}: {failed}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        sys.exit(130)
+
+
+def write_json(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=2) + "\n")
+
+
 def listening(pid, port):
     """True when the network namespace of the process has a TCP listener on the port."""
     wanted = ":%04X" % port
@@ -68,6 +86,16 @@ def listening(pid, port):
         if any(line.split()[1].endswith(wanted) and line.split()[3] == "0A" for line in lines):
             return True
     return False
+
+
+def await_listener(process, port, timeout=15):
+    """Until the process of ours listens on the TCP port; False when it ended first or did not come to it in time."""
+    deadline = time.monotonic() + timeout
+    while process.poll() is None and not listening(process.pid, port):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return process.poll() is None
 
 
 class Ended:
@@ -152,9 +180,7 @@ class Lab:
         """The command on the server, then with the server's address on the client; (server, client) as Ended."""
         serving = self.popen(server, *command)
         try:
-            deadline = time.monotonic() + 15
-            while serving.poll() is None and not listening(serving.pid, port) and time.monotonic() < deadline:
-                time.sleep(0.02)
+            await_listener(serving, port)
             if serving.poll() is not None:
                 return finish(serving, 1), Ended(command, None, "(not started: the server had ended)")
             asking = self.run(client, *command, address, timeout=timeout)

@@ -6,8 +6,6 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
-import time
 
 import labtool
 from labtool import BUILD, Lab, ROOT
@@ -37,8 +35,7 @@ class Veth:
                 self.__exit__()
                 raise labtool.Failed(f"ip {command}: {ended.stdout.strip()}")
         self.server = subprocess.Popen(["ip", "netns", "exec", a, "iperf3", "-s"], stdout=subprocess.DEVNULL)
-        while not labtool.listening(self.server.pid, 5201) and self.server.poll() is None:
-            time.sleep(0.05)
+        labtool.await_listener(self.server, 5201)
         return self
 
     def __exit__(self, *_):
@@ -103,34 +100,26 @@ def table(found):
 
 
 def main():
-    labtool.exit_on_signals()
     parser = argparse.ArgumentParser(prog="bench rc", description=__doc__)
     parser.add_argument("--seconds", type=int, default=3, help="of each measurement (3)")
     parser.add_argument("--rounds", type=int, default=3, help="(3)")
     parser.add_argument("-o", type=pathlib.Path, default=BUILD / "bench" / "rc.json", help="the JSON file")
     arguments = parser.parse_args()
-    if not (1 <= arguments.seconds <= 60 and 1 <= arguments.rounds <= 100):
-        parser.error("--seconds 1 to 60 and --rounds 1 to 100 are allowed")
+    if not (2 <= arguments.seconds <= 60 and 1 <= arguments.rounds <= 100):
+        parser.error("--seconds 2 to 60 and --rounds 1 to 100 are allowed")
     lab = Lab(ROOT / "configs/lab/two-hosts-400g.json", f"bench-{os.getpid()}", f"/run/vroce-bench-{os.getpid()}")
     try:
         with labtool.hugepages(), Veth() as veth:
             lab.up()
             found = measure(lab, veth, arguments.rounds, arguments.seconds)
-    except labtool.Failed as failed:
-        print(f"bench: {failed}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("bench: interrupted", file=sys.stderr)
-        return 130
     finally:
         lab.vroce("lab", "down", "--force")
     middle = table(found)
     ratio = middle["write"] / middle["floor"]
-    arguments.o.parent.mkdir(parents=True, exist_ok=True)
-    arguments.o.write_text(json.dumps({"cpus": os.cpu_count(), "message_bytes": MESSAGE_BYTES, "median": middle,
-                                       "rounds": found, "write_of_floor": ratio, "bar": BAR}, indent=2) + "\n")
+    labtool.write_json(arguments.o, {"cpus": os.cpu_count(), "message_bytes": MESSAGE_BYTES, "median": middle,
+                                     "rounds": found, "write_of_floor": ratio, "bar": BAR})
     print(f"\nib_write_bw reaches {ratio:.2f} of the floor; the bar is {BAR}. Written to {arguments.o}")
     return 0 if ratio >= BAR else 1
 
 
-sys.exit(main())
+labtool.run_main("bench", main)
