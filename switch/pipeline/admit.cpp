@@ -1,4 +1,3 @@
-// Buffer admission and WRED. A frame that its priority group refuses has ended once, however many copies it has.
 #include "switch/pipeline/admit.hpp"
 
 namespace vroce::sw {
@@ -10,6 +9,22 @@ bool drops_early(const Packet& packet, const PortState& out, Random& random) {
     return queue.wred && queue.wred->hits(out.tx->egress().queue_bytes(packet.meta.queue), random);
 }
 
+AdmitExit exit_of(Admission admission) {
+    switch (admission) {
+        case Admission::kAdmitted:
+            return AdmitExit::kAdmitted;
+        case Admission::kGroupFull:
+            return AdmitExit::kGroupFull;
+        case Admission::kHeadroomFull:
+            return AdmitExit::kHeadroomFull;
+        case Admission::kQueueFull:
+            break;
+    }
+    return AdmitExit::kQueueFull;
+}
+
+}  // namespace
+
 DropReason reason_of(AdmitExit exit) {
     switch (exit) {
         case AdmitExit::kGroupFull:
@@ -19,53 +34,26 @@ DropReason reason_of(AdmitExit exit) {
         case AdmitExit::kEarlyDrop:
             return DropReason::kWred;
         case AdmitExit::kAdmitted:
+        case AdmitExit::kRefusedBefore:
         case AdmitExit::kQueueFull:
             break;
     }
     return DropReason::kQueueFull;
 }
 
-}  // namespace
-
-AdmitExit admit_copy(const Departure& departure, Packet* first, const PortState& out, BufferManager& buffers,
-                     Random& random) {
-    Packet& packet = *departure.packet;
-    if (drops_early(packet, out, random)) return AdmitExit::kEarlyDrop;
-    switch (first == nullptr ? buffers.admit(packet) : buffers.admit_copy(packet, *first)) {
-        case Admission::kAdmitted:
-            break;
-        case Admission::kGroupFull:
-            return AdmitExit::kGroupFull;
-        case Admission::kHeadroomFull:
-            return AdmitExit::kHeadroomFull;
-        case Admission::kQueueFull:
-            return AdmitExit::kQueueFull;
+AdmitExit Admitter::admit(const Departure& departure, const PortState& out) {
+    if (departure.frame != frame_) {
+        frame_ = departure.frame;
+        first_ = nullptr;
+        refused_whole_ = false;
     }
-    return AdmitExit::kAdmitted;
-}
-
-void admit(Departures& departures, BufferManager& buffers, Random& random, std::span<PortState> ports) {
-    const Frame* frame = nullptr;
-    Packet* first = nullptr;     // admitted copy of it
-    bool refused_whole = false;  // by its priority group
-    departures.filter(ports, [&](const Departure& departure) {
-        if (departure.frame != frame) {
-            frame = departure.frame;
-            first = nullptr;
-            refused_whole = false;
-        }
-        if (refused_whole) {
-            release(departure.packet);
-            return Verdict::consumed();
-        }
-        const AdmitExit exit = admit_copy(departure, first, ports[departure.port()], buffers, random);
-        if (exit == AdmitExit::kAdmitted) {
-            if (first == nullptr) first = departure.packet;
-            return Verdict::next();
-        }
-        refused_whole = exit == AdmitExit::kGroupFull || exit == AdmitExit::kHeadroomFull;
-        return Verdict::drop(reason_of(exit));
-    });
+    if (refused_whole_) return AdmitExit::kRefusedBefore;
+    Packet& packet = *departure.packet;
+    if (drops_early(packet, out, random_)) return AdmitExit::kEarlyDrop;
+    const AdmitExit exit = exit_of(first_ == nullptr ? buffers_.admit(packet) : buffers_.admit_copy(packet, *first_));
+    if (exit == AdmitExit::kAdmitted && first_ == nullptr) first_ = &packet;
+    refused_whole_ = exit == AdmitExit::kGroupFull || exit == AdmitExit::kHeadroomFull;
+    return exit;
 }
 
 }  // namespace vroce::sw

@@ -1,4 +1,3 @@
-// Hands frames to the egress.
 #include "switch/pipeline/enqueue.hpp"
 
 namespace vroce::sw {
@@ -19,9 +18,16 @@ EnqueueExit enqueue_frame(const Departure& departure, PortState& port) {
     return port.tx->enqueue(departure.packet, departure.packet->meta.queue) ? EnqueueExit::kQueued : EnqueueExit::kFull;
 }
 
-void enqueue(Departures& departures, std::span<PortState> ports) {
-    departures.filter(ports, [ports](const Departure& departure) {
+void admit_and_enqueue(Departures& departures, BufferManager& buffers, Random& random, std::span<PortState> ports) {
+    Admitter admitter(buffers, random);
+    departures.filter(ports, [&](const Departure& departure) {
         PortState& port = ports[departure.port()];
+        const AdmitExit admitted = admitter.admit(departure, port);
+        if (admitted == AdmitExit::kRefusedBefore) {
+            release(departure.packet);
+            return Verdict::consumed();
+        }
+        if (admitted != AdmitExit::kAdmitted) return Verdict::drop(reason_of(admitted));
         const std::uint32_t bytes = departure.packet->length;
         if (enqueue_frame(departure, port) == EnqueueExit::kFull) return Verdict::drop(DropReason::kEgressFull);
         port.counters.tx.count(departure.frame->destination, bytes);

@@ -1,8 +1,9 @@
-// Stage: puts a frame into its output port's queue. One that the buffer manager has not charged has to fit into the
-// port's limits in bytes and packets.
+// Stage: admits each copy and puts it into its output port's queue at once, so that the limits and WRED see the frames
+// of the same burst before it. One that the buffer manager has not charged has to fit into the port's limits in bytes
+// and packets.
 #pragma once
 
-#include "switch/core/departures.hpp"
+#include "switch/pipeline/admit.hpp"
 
 namespace vroce::sw {
 
@@ -12,6 +13,6 @@ enum class EnqueueExit : std::uint8_t { kQueued, kFull };
 EnqueueExit enqueue_frame(const Departure& departure, PortState& port);
 
 /// The last stage: no departure is left.
-void enqueue(Departures& departures, std::span<PortState> ports);
+void admit_and_enqueue(Departures& departures, BufferManager& buffers, Random& random, std::span<PortState> ports);
 
 }  // namespace vroce::sw

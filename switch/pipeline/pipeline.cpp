@@ -1,7 +1,6 @@
 // The list of stages, and nothing else. The place in brackets belongs to routing.
 #include "switch/pipeline/pipeline.hpp"
 
-#include "switch/pipeline/admit.hpp"
 #include "switch/pipeline/classify.hpp"
 #include "switch/pipeline/classify_priority.hpp"
 #include "switch/pipeline/enqueue.hpp"
@@ -35,8 +34,7 @@ void run_pipeline(Burst& burst, Departures& departures, const PipelineTables& ta
     mtu(departures, tables.config.ports, tables.ports);
     retag(departures, tables.config.vlans, tables.ports);
     remark(departures, tables.config);
-    admit(departures, tables.buffers, tables.random, tables.ports);
-    enqueue(departures, tables.ports);
+    admit_and_enqueue(departures, tables.buffers, tables.random, tables.ports);
 }
 
 }  // namespace vroce::sw

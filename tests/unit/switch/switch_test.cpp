@@ -307,6 +307,23 @@ TEST_F(SwitchTest, SmallFramesCannotTakeMorePacketsThanAPortMayHold) {
     EXPECT_EQ(sent(), Counts({0, 5, 0, 0}));
 }
 
+TEST_F(SwitchTest, WredSeesTheFramesOfTheSameBurst) {
+    auto config = std::make_shared<SwitchConfig>(basic());
+    for (PortId port = 0; port < kPorts; ++port) config->vlans.add_member(1, port, false);
+    WredConfig& wred = config->ports[1].qos.queues[0].wred;
+    wred.wred = true;
+    wred.drop_min_bytes = wred.drop_max_bytes = 9 * 60;
+    wred.drop_probability_percent = 100;
+    start(config);
+    receive(1, {.destination = kBroadcast, .source = kStationB});
+    sent();
+    std::vector<Packet*> burst;
+    for (int i = 0; i < 16; ++i) burst.push_back(packet_of(pool_, bytes_of(FrameSpec{})));
+    switch_->receive(now_, 0, burst);
+    EXPECT_EQ(drops(1, DropReason::kWred), 6u) << "the tenth found 9 frames, the threshold, the eleventh more";
+    EXPECT_EQ(sent(), Counts({0, 10, 0, 0}));
+}
+
 TEST_F(SwitchTest, HoldsWhatTheDeviceDoesNotTake) {
     start();
     receive(1, {.destination = kBroadcast, .source = kStationB});
