@@ -147,7 +147,7 @@ void Switch::begin_iteration(Instant now) {
 
 std::size_t Switch::transmit(Instant now) {
     now_ = now;
-    buffers_.update();
+    buffers_.update();  // highest use of the iteration
     std::size_t sent = 0;
     for (std::size_t port = 0; port < ports_.size(); ++port) {
         PortState& state = ports_[port];
@@ -157,6 +157,7 @@ std::size_t Switch::transmit(Instant now) {
         if (paused != state.tx->egress().paused_mask()) state.tx->egress().set_paused(now, paused);
         sent += state.tx->flush(now);
     }
+    buffers_.update();  // lowest
     return sent;
 }
 
@@ -202,7 +203,8 @@ void Switch::depart(PortId port, Packet& packet, unsigned queue, std::uint64_t d
     }
 }
 
-bool Switch::may_receive(PortId port) const {
+bool Switch::may_receive(PortId port) {
+    buffers_.update(port);
     return buffers_.headroom_for(port, kBurst * (config_->ports[port].mtu_bytes + kHeaderBytes + kMaxTags * kTagBytes));
 }
 

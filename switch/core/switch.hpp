@@ -75,7 +75,7 @@ public:
     const FlowControl& flow_control(PortId port) const { return ports_[port].flow_control; }
     /// True while the port's lossless priority groups have room for a burst of its largest frames: else it had better
     /// not be read, so that its ring pushes back.
-    bool may_receive(PortId port) const;
+    bool may_receive(PortId port);
 
 private:
     /// A packet that leaves one of a port's queues.

@@ -118,7 +118,6 @@ Admission BufferManager::charge_group_of(Packet& packet, std::uint32_t bytes) {
     if (verdict != Admission::kAdmitted) return verdict;
     port.in_use |= static_cast<std::uint8_t>(1u << meta.priority);
     meta.charge_holders |= kHeldByGroup;
-    judge(meta.in_port, meta.priority);
     return verdict;
 }
 
@@ -209,7 +208,6 @@ void BufferManager::release(Packet& packet) {
         PriorityGroupUse& use = port.groups[meta.priority];
         release_group(use, leave_share(meta));
         if (use.bytes() == 0) port.in_use &= static_cast<std::uint8_t>(~(1u << meta.priority));
-        judge(meta.in_port, meta.priority);
     }
     if ((holders & kHeldByQueue) != 0) release_queue(ports_[meta.out_port].queues[meta.queue], meta.charge_bytes);
 }
@@ -248,11 +246,13 @@ void BufferManager::judge(PortId port, unsigned group) {
     ports_[port].congested = static_cast<std::uint8_t>((ports_[port].congested & ~bit) | (use.congested ? bit : 0));
 }
 
+void BufferManager::update(PortId port) {
+    for (unsigned groups = ports_[port].in_use | ports_[port].congested; groups != 0; groups &= groups - 1)
+        judge(port, static_cast<unsigned>(__builtin_ctz(groups)));
+}
+
 void BufferManager::update() {
-    for (std::size_t p = 0; p < ports_.size(); ++p) {
-        for (unsigned groups = ports_[p].in_use | ports_[p].congested; groups != 0; groups &= groups - 1)
-            judge(static_cast<PortId>(p), static_cast<unsigned>(__builtin_ctz(groups)));
-    }
+    for (std::size_t p = 0; p < ports_.size(); ++p) update(static_cast<PortId>(p));
 }
 
 }  // namespace vroce::sw

@@ -27,7 +27,7 @@ struct PriorityGroupUse {
     std::uint64_t headroom_bytes = 0;
     std::uint64_t shared_bytes_max = 0;  ///< watermarks
     std::uint64_t headroom_bytes_max = 0;
-    bool congested = false;  ///< between XOFF and XON
+    bool congested = false;  ///< between XOFF and XON, as of the last update()
 
     [[nodiscard]] std::uint64_t bytes() const { return reserved_bytes + shared_bytes + headroom_bytes; }
 };
@@ -63,11 +63,13 @@ public:
     /// Gives back what admit() charged. A frame that was never charged has nothing to give back.
     void release(Packet& packet);
 
-    /// Bit g: priority group g of the port asks for pause. As of the last admit() or release() of the group, or
-    /// update().
+    /// Bit g: priority group g of the port asks for pause. As of the last update().
     [[nodiscard]] std::uint8_t congested_groups(PortId port) const { return ports_[port].congested; }
-    /// Dynamic thresholds move with the use of others: looks at all groups that hold something or are congested. Once
-    /// in an iteration.
+    /// Looks at the port's groups that hold something or are congested. Not with each frame: to be called when the use
+    /// is at its highest and at its lowest of an iteration, since XOFF and XON depend on the way between them. Dynamic
+    /// thresholds move with the use of others as well.
+    void update(PortId port);
+    /// Of all ports.
     void update();
 
     [[nodiscard]] const PriorityGroupUse& group(PortId port, unsigned group) const {

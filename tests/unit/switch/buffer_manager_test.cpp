@@ -50,7 +50,12 @@ public:
         manager.release(*held.front());
         held.pop_front();
     }
-    [[nodiscard]] bool congested(unsigned group, PortId port = 0) const {
+    [[nodiscard]] bool congested(unsigned group, PortId port = 0) {
+        manager.update(port);
+        return was_congested(group, port);
+    }
+    /// When it was last looked at.
+    [[nodiscard]] bool was_congested(unsigned group, PortId port = 0) const {
         return (manager.congested_groups(port) >> group & 1) != 0;
     }
     /// Pools hold what their users hold, and the users what their frames do.
@@ -244,7 +249,7 @@ TEST(BufferManager, AGroupWhoseThresholdShrinksUnderItIsFoundByUpdate) {
     for (int i = 0; i < 40; ++i) ASSERT_EQ(ledger.add(kLossless, 1'000, 0), Admission::kAdmitted);
     EXPECT_FALSE(ledger.congested(kLossless));
     for (int i = 0; i < 30; ++i) ASSERT_EQ(ledger.add(kLossy, 1'000, 1, 0), Admission::kAdmitted);
-    EXPECT_FALSE(ledger.congested(kLossless)) << "nobody has looked";
+    EXPECT_FALSE(ledger.was_congested(kLossless)) << "nobody has looked";
     ledger.manager.update();
     EXPECT_TRUE(ledger.congested(kLossless)) << "40,000 held, 30,000 free";
 }
