@@ -118,9 +118,10 @@ protected:
     void broadcast(std::size_t port, std::vector<std::uint32_t> tags) {
         sw_->send(port, {.to = kBroadcastMac, .from = station(port), .dscp = 0, .bytes = 100, .tags = std::move(tags)});
         sw_->settle();
-        sw_->poll_for(std::chrono::milliseconds(3));
+        sw_->drain();
     }
     std::size_t reached() {
+        sw_->drain();
         std::size_t sum = 0;
         for (std::size_t port = 0; port < 5; ++port) sum += sw_->frames(port).size();
         return sum;
@@ -223,7 +224,7 @@ TEST_F(Vlans, KnownFailure55_TheLargestFrameFitsWithItsTagsAndOneMoreByteDoesNot
     const auto send = [this](std::uint32_t bytes, Tags tags) {
         sw_->send(2, {.to = station(4), .from = station(2), .dscp = 0, .bytes = bytes, .tags = std::move(tags)});
         sw_->settle();
-        sw_->poll_for(std::chrono::milliseconds(3));
+        sw_->drain();
     };
     send(kMtu + 14 + 4, {c_tag(20)});
     send(kMtu + 14 + 8, {c_tag(20), c_tag(5)});

@@ -112,7 +112,7 @@ TEST_F(Scheduling, APausedClassIsLeftOutAndComesLater) {
     sw_->settle();
     sw_->block(kSink, {3});
     ASSERT_TRUE(sw_->await_frames(kSink, 100));
-    sw_->poll_for(std::chrono::milliseconds(20));
+    sw_->drain();
     EXPECT_EQ(sw_->frames(kSink).size(), 100u);
     for (const Bytes& frame : sw_->frames(kSink)) EXPECT_EQ(view(frame).dscp(), 0u);
     sw_->unblock(kSink);

@@ -48,6 +48,8 @@ public:
     void settle();
     /// Polls until the condition holds; false after 20 s.
     bool await(const std::function<bool()>& condition);
+    /// Until all that may leave the switch has come out: what waits there by now is paused, and nothing is on the way.
+    void drain();
     /// Until so many data frames have come out of the port; false after 20 s.
     bool await_frames(std::size_t port, std::size_t count);
     /// Polls for so long.
@@ -57,6 +59,7 @@ public:
 
     [[nodiscard]] const std::vector<Bytes>& frames(std::size_t port) const { return frames_[port]; }
     [[nodiscard]] const std::vector<PauseSeen>& pauses(std::size_t port) const { return pauses_[port]; }
+    /// Drains, and forgets what has come so far.
     void forget();
 
     /// As if the port's peer kept these priorities paused, without a gap.
@@ -94,6 +97,8 @@ public:
 private:
     [[nodiscard]] std::unique_ptr<EthdevPort> plug_into(std::size_t port) const;
     bool await_links();
+    /// What the switch says to have sent by its ports, all together.
+    std::uint64_t sent_by_switch();
     void announce(std::size_t port);
 
     sw::test::TemporaryDirectory directory_;
@@ -103,6 +108,7 @@ private:
     std::vector<std::vector<Bytes>> frames_;
     std::vector<std::vector<PauseSeen>> pauses_;
     std::vector<std::uint64_t> sent_;
+    std::uint64_t taken_ = 0;  ///< of what the switch sent
 };
 
 }  // namespace vroce::blackbox
