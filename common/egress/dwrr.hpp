@@ -21,6 +21,7 @@ public:
     /// Takes effect with the next frame; debts are forgotten.
     void set_weights(const PortSchedule& schedule) {
         debts_ = {};
+        owing_ = 0;
         for (unsigned q = 0; q < kEgressQueues; ++q)
             cost_per_byte_[q] = kUnit / std::clamp<unsigned>(schedule[q].weight, 1, kWeightMax);
     }
@@ -35,18 +36,26 @@ public:
     }
     /// What pick gave sent so many bytes.
     void charge(unsigned queue, std::uint64_t bytes) {
-        const std::uint64_t forgiven = debts_[queue];
-        if (forgiven != 0)
-            for (std::uint64_t& debt : debts_) debt -= std::min(debt, forgiven);
-        debts_[queue] += bytes * cost_per_byte_[queue];
+        if (const std::uint64_t forgiven = debts_[queue]; forgiven != 0) forgive(forgiven);
+        debts_[queue] = bytes * cost_per_byte_[queue];
+        owing_ |= 1u << queue;
     }
 
 private:
+    void forgive(std::uint64_t amount) {
+        for (unsigned rest = owing_; rest != 0; rest &= rest - 1) {
+            const auto q = static_cast<unsigned>(std::countr_zero(rest));
+            debts_[q] -= std::min(debts_[q], amount);
+            if (debts_[q] == 0) owing_ &= ~(1u << q);
+        }
+    }
+
     /// A byte of weight 1. The shares are off by less than weight / kUnit, which is 0.01 %.
     static constexpr std::uint64_t kUnit = std::uint64_t{1} << 20;
 
     std::array<std::uint64_t, kEgressQueues> cost_per_byte_{kUnit, kUnit, kUnit, kUnit, kUnit, kUnit, kUnit, kUnit};
     std::array<std::uint64_t, kEgressQueues> debts_{};  ///< bytes x kUnit / weight
+    unsigned owing_ = 0;                                ///< bit q: debts_[q] is not 0
 };
 
 }  // namespace vroce

@@ -53,29 +53,52 @@ std::size_t PortTx::flush(Instant now) {
 }
 
 void PortTx::fill(Instant now) {
+    if (fault_.active()) [[unlikely]] {
+        fill_through_fault(now);
+    } else {
+        fill_from_queues(now);
+    }
+}
+
+void PortTx::fill_from_queues(Instant now) {
+    std::array<Departed, kBurst> leaving;
+    std::size_t count = 0;
     while (staged_count_ < kBurst) {
-        Packet* packet = next(now);
+        Packet* packet = egress_.dequeue(now);
+        if (packet == nullptr) break;
+        staged_[staged_count_++] = packet;
+        leaving[count++] = departed(packet);
+    }
+    report(now, {leaving.data(), count});
+}
+
+void PortTx::fill_through_fault(Instant now) {
+    while (staged_count_ < kBurst) {
+        Packet* packet = next_through_fault(now);
         if (packet == nullptr) return;
         staged_[staged_count_++] = packet;
     }
 }
 
-Packet* PortTx::next(Instant now) {
-    if (!fault_.active()) return depart(now, egress_.dequeue(now));
-    // One at a time: what the port cannot take yet waits in the egress queues, not in the injector, which is bounded.
+/// One at a time: what the port cannot take yet waits in the egress queues, not in the injector, which is bounded.
+Packet* PortTx::next_through_fault(Instant now) {
     for (;;) {
         if (Packet* due = fault_.pop(now)) return due;
-        Packet* packet = depart(now, egress_.dequeue(now));
+        Packet* packet = egress_.dequeue(now);
         if (packet == nullptr) return nullptr;
+        const Departed leaving = departed(packet);
+        report(now, {&leaving, 1});
         fault_.push(now, packet);
     }
 }
 
-Packet* PortTx::depart(Instant now, Packet* packet) {
-    if (packet == nullptr || departure_hook_ == nullptr) return packet;
+PortTx::Departed PortTx::departed(Packet* packet) const {
     const unsigned queue = egress_.last_queue();
-    departure_hook_(departure_context_, *packet, queue, egress_.queue_bytes(queue), now);
-    return packet;
+    return {packet, egress_.queue_bytes(queue), queue};
+}
+
+void PortTx::report(Instant now, std::span<const Departed> departed) {
+    if (departure_hook_ != nullptr && !departed.empty()) departure_hook_(departure_context_, departed, now);
 }
 
 std::size_t PortTx::drain_control(Instant now) {
@@ -142,7 +165,11 @@ Instant PortTx::next_deadline() const {
 }
 
 void PortTx::discard(Instant now) {
-    while (Packet* packet = depart(now, egress_.take_any())) release(packet);
+    while (Packet* packet = egress_.take_any()) {
+        const Departed leaving = departed(packet);
+        report(now, {&leaving, 1});
+        release(packet);
+    }
     discard_staged();
     discard_control();
 }

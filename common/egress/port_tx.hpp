@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "common/egress/egress.hpp"
 #include "common/fault/fault_injector.hpp"
@@ -57,12 +58,17 @@ public:
         tap_ = tap;
         tap_context_ = context;
     }
-    /// Called with each packet as it leaves the egress queues, before anything else becomes of it: to be sent, lost
-    /// without a peer, or discarded, also by the destructor, which the context must therefore outlive. depth_bytes:
-    /// what its queue holds without it. The packet may be changed, not kept. Control frames are in no queue. May be
-    /// empty.
-    using DepartureHook = void (*)(void* context, Packet& packet, unsigned queue, std::uint64_t depth_bytes,
-                                   Instant now);
+    /// A packet that has left its queue.
+    struct Departed {
+        Packet* packet = nullptr;
+        std::uint64_t depth_bytes = 0;  ///< what its queue held without it
+        unsigned queue = 0;
+    };
+    /// Called once with each packet that leaves the egress queues, before anything else becomes of it: to be sent, lost
+    /// without a peer, or discarded, also by the destructor, which the context must therefore outlive. Those that leave
+    /// together come together, at most kBurst, in their order. The packets may be changed, not kept. Control frames are
+    /// in no queue. May be empty.
+    using DepartureHook = void (*)(void* context, std::span<const Departed> departed, Instant now);
     void set_departure_hook(DepartureHook hook, void* context) {
         departure_hook_ = hook;
         departure_context_ = context;
@@ -70,9 +76,12 @@ public:
     [[nodiscard]] const PortTxCounters& counters() const { return counters_; }
 
 private:
-    [[nodiscard]] Packet* next(Instant now);
-    [[nodiscard]] Packet* depart(Instant now, Packet* packet);
     void fill(Instant now);
+    void fill_from_queues(Instant now);
+    void fill_through_fault(Instant now);
+    [[nodiscard]] Packet* next_through_fault(Instant now);
+    [[nodiscard]] Departed departed(Packet* packet) const;
+    void report(Instant now, std::span<const Departed> departed);
     std::size_t drain_control(Instant now);
     std::size_t drain();
     std::size_t send_first_control(Instant now);

@@ -28,8 +28,7 @@ public:
     void add(Packet* packet, const Frame& frame) { list_[count_++] = {packet, &frame}; }
     std::span<Departure> list() { return {list_.data(), count_}; }
 
-    /// Runs a stage's decision on each copy and keeps those that go on, in order. Drops are counted on the port that
-    /// the reason names; a consumed one belongs to a queue now.
+    /// Runs a stage's decision on each copy and keeps those that go on, in order.
     template <typename Decide>
     void filter(std::span<PortState> ports, Decide decide) {
         std::size_t kept = 0;
@@ -39,16 +38,20 @@ public:
             if (verdict.outcome == Outcome::kNext) [[likely]] {
                 list_[kept++] = departure;
             } else if (verdict.outcome == Outcome::kDrop) {
-                const Meta& meta = departure.packet->meta;
-                if (counted_at_ingress(verdict.reason)) {
-                    ports[meta.in_port].counters.drop_in_group(verdict.reason, meta.priority);
-                } else {
-                    ports[meta.out_port].counters.drop_in_queue(verdict.reason, meta.queue);
-                }
-                release(departure.packet);
+                drop(departure, verdict.reason, ports);
             }
         }
         count_ = kept;
+    }
+    /// Counts it on the port that the reason names, and releases it.
+    static void drop(const Departure& departure, DropReason reason, std::span<PortState> ports) {
+        const Meta& meta = departure.packet->meta;
+        if (counted_at_ingress(reason)) {
+            ports[meta.in_port].counters.drop_in_group(reason, meta.priority);
+        } else {
+            ports[meta.out_port].counters.drop_in_queue(reason, meta.queue);
+        }
+        release(departure.packet);
     }
 
 private:

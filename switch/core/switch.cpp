@@ -2,6 +2,7 @@
 #include "switch/core/switch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "common/counters/loop_counters.hpp"
@@ -180,18 +181,22 @@ bool Switch::send_pauses(Instant now, PortId port) {
     return true;
 }
 
-void Switch::on_departure(void* exit, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now) {
+void Switch::on_departure(void* exit, std::span<const PortTx::Departed> departed, Instant now) {
     const auto& [owner, port] = *static_cast<Exit*>(exit);
-    owner->depart(port, packet, queue, depth_bytes, now);
+    std::array<Packet*, PortTx::kBurst> packets;
+    std::ranges::transform(departed, packets.begin(), &PortTx::Departed::packet);
+    owner->buffers_.release_all({packets.data(), departed.size()});
+    PortState& state = owner->ports_[port];
+    for (const PortTx::Departed& one : departed) {
+        if (state.queues[one.queue].ecn) owner->mark(state, one, now);
+    }
 }
 
-void Switch::depart(PortId port, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now) {
-    buffers_.release(packet);
-    PortState& state = ports_[port];
-    const auto& ecn = state.queues[queue].ecn;
-    if (!ecn || !ecn->hits(depth_bytes, random_)) return;
-    EcnCounters& counters = state.counters.ecn[queue];
-    switch (mark_congestion(packet)) {
+/// Congestion experienced (RFC 3168), by what the packet leaves behind in its queue.
+void Switch::mark(PortState& port, const PortTx::Departed& departed, Instant now) {
+    if (!port.queues[departed.queue].ecn->hits(departed.depth_bytes, random_)) return;
+    EcnCounters& counters = port.counters.ecn[departed.queue];
+    switch (mark_congestion(*departed.packet)) {
         case EcnMark::kMarked:
             ++(now < gap_echo_until_ ? counters.marked_after_gap : counters.marked);
             break;

@@ -78,13 +78,13 @@ public:
     bool may_receive(PortId port);
 
 private:
-    /// A packet that leaves one of a port's queues.
+    /// Whose queues packets leave.
     struct Exit {
         Switch* owner = nullptr;
         PortId port = 0;
     };
-    static void on_departure(void* exit, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now);
-    void depart(PortId port, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now);
+    static void on_departure(void* exit, std::span<const PortTx::Departed> departed, Instant now);
+    void mark(PortState& port, const PortTx::Departed& departed, Instant now);
     void configure_port(Instant now, PortId port);
     bool send_pauses(Instant now, PortId port);
     void refresh_usable();

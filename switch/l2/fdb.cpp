@@ -20,12 +20,13 @@ Fdb::Fdb(std::uint64_t seed, Duration ageing) : slots_(kSlots), seed_(mix(seed +
 
 Fdb::Learnt Fdb::learn(Instant now, std::uint16_t vlan, Mac mac, PortId port) {
     const std::uint64_t key = key_of(vlan, mac);
+    if (slots_[last_learnt_].key == key) return refresh(now, last_learnt_, port);
     std::size_t at = home(key);
     for (std::size_t probe = 0; probe < kMaxProbes; ++probe, at = (at + 1) & (kSlots - 1)) {
         Slot& slot = slots_[at];
         if (slot.key == key) {
-            slot.last_seen = tick(now);
-            return slot.port == port ? Learnt::kKnown : move(at, port);
+            last_learnt_ = at;
+            return refresh(now, at, port);
         }
         if (slot.key != 0) continue;
         if (!may_add(port)) break;
@@ -39,13 +40,21 @@ Fdb::Learnt Fdb::learn(Instant now, std::uint16_t vlan, Mac mac, PortId port) {
     return Learnt::kFull;
 }
 
+Fdb::Learnt Fdb::refresh(Instant now, std::size_t at, PortId port) {
+    slots_[at].last_seen = tick(now);
+    return slots_[at].port == port ? Learnt::kKnown : move(at, port);
+}
+
 PortId Fdb::lookup(Instant now, std::uint16_t vlan, Mac mac) const {
     const std::uint64_t key = key_of(vlan, mac);
+    if (slots_[last_found_].key == key) return port_at(now, last_found_);
     std::size_t at = home(key);
     for (std::size_t probe = 0; probe < kMaxProbes; ++probe, at = (at + 1) & (kSlots - 1)) {
-        const Slot& slot = slots_[at];
-        if (slot.key == key) return expired(slot, tick(now)) ? kUnknown : slot.port;
-        if (slot.key == 0) break;
+        if (slots_[at].key == key) {
+            last_found_ = at;
+            return port_at(now, at);
+        }
+        if (slots_[at].key == 0) break;
     }
     return kUnknown;
 }

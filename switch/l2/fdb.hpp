@@ -40,7 +40,11 @@ public:
     /// The seed keeps a peer from knowing which addresses collide. Ageing 0 means never.
     explicit Fdb(std::uint64_t seed, Duration ageing = seconds(300));
 
-    void prefetch(std::uint16_t vlan, Mac mac) const { __builtin_prefetch(&slots_[home(key_of(vlan, mac))]); }
+    void prefetch(std::uint16_t vlan, Mac mac) const {
+        const std::uint64_t key = key_of(vlan, mac);
+        if (slots_[last_learnt_].key == key || slots_[last_found_].key == key) return;
+        __builtin_prefetch(&slots_[home(key)]);
+    }
 
     /// Precondition: mac is unicast and not zero, vlan is 1..4094.
     Learnt learn(Instant now, std::uint16_t vlan, Mac mac, PortId port);
@@ -91,6 +95,10 @@ private:
     bool expired(const Slot& slot, std::uint32_t now_tick) const {
         return ageing_ticks_ != 0 && now_tick - slot.last_seen >= ageing_ticks_;
     }
+    Learnt refresh(Instant now, std::size_t at, PortId port);
+    PortId port_at(Instant now, std::size_t at) const {
+        return expired(slots_[at], tick(now)) ? kUnknown : slots_[at].port;
+    }
     bool may_add(PortId port) const;
     void account(PortId port, bool added);
     Learnt move(std::size_t at, PortId port);
@@ -99,6 +107,9 @@ private:
     void remove_if(Predicate predicate);
 
     std::vector<Slot> slots_;
+    // Where the last address was, which is mostly the next frame's too: then nothing needs to be hashed.
+    std::size_t last_learnt_ = 0;
+    mutable std::size_t last_found_ = 0;
     std::uint64_t seed_;
     std::uint64_t multiplier_;
     std::uint32_t ageing_ticks_ = 0;

@@ -16,6 +16,12 @@ void raise(std::uint64_t& watermark, std::uint64_t value) {
     watermark = std::max(watermark, value);
 }
 
+/// Charged to the same.
+bool alike(const Meta& a, const Meta& b) {
+    return a.in_port == b.in_port && a.priority == b.priority && a.out_port == b.out_port && a.queue == b.queue &&
+           a.charge_holders == b.charge_holders;
+}
+
 }  // namespace
 
 std::uint64_t Threshold::limit_bytes(std::uint64_t pool_free_bytes) const {
@@ -101,6 +107,54 @@ Admission BufferManager::admit(Packet& packet, Packet* first) {
     }
     charge_queue_of(packet, bytes);
     return Admission::kAdmitted;
+}
+
+bool BufferManager::admit_all(std::span<Packet* const> packets) {
+    const Meta& meta = packets.front()->meta;
+    const auto& group = limits_.ports[meta.in_port].groups[meta.priority];
+    const auto& queue = limits_.ports[meta.out_port].queues[meta.queue];
+    if (group && queue && group->pool == queue->pool) return false;  // one takes what the other looks at
+    std::uint64_t bytes = 0;
+    for (const Packet* packet : packets) bytes += charge_bytes(packet->length);
+    const std::uint64_t last_bytes = charge_bytes(packets.back()->length);
+    PriorityGroupUse& group_use = ports_[meta.in_port].groups[meta.priority];
+    QueueUse& queue_use = ports_[meta.out_port].queues[meta.queue];
+    if (queue && !queue_takes_all(*queue, queue_use, bytes, last_bytes)) return false;
+    if (group && !group_takes_all(*group, group_use, bytes, last_bytes)) return false;
+    std::uint16_t holders = 0;
+    if (group) {
+        static_cast<void>(charge_group(*group, group_use, bytes));
+        ports_[meta.in_port].in_use |= static_cast<std::uint8_t>(1u << meta.priority);
+        holders |= kHeldByGroup;
+    }
+    if (queue) {
+        charge_queue(*queue, queue_use, bytes);
+        holders |= kHeldByQueue;
+    }
+    for (Packet* packet : packets) {
+        packet->meta.charge_bytes = charge_bytes(packet->length);
+        packet->meta.charge_holders = holders;
+        packet->meta.charge_share = 0;
+    }
+    return true;
+}
+
+/// What the last of them finds is the strictest: the most is taken, and dynamic thresholds are at their lowest.
+bool BufferManager::group_takes_all(const PriorityGroupLimits& limits, const PriorityGroupUse& use, std::uint64_t bytes,
+                                    std::uint64_t last_bytes) const {
+    const std::uint64_t rest = minus(bytes, minus(limits.reserved_bytes, use.reserved_bytes));
+    if (rest == 0) return true;
+    const std::uint64_t free = free_bytes(limits.pool);
+    if (use.headroom_bytes != 0 || rest > free) return false;
+    return use.shared_bytes + rest <= limits.shared.limit_bytes(free - minus(rest, last_bytes));
+}
+
+bool BufferManager::queue_takes_all(const QueueLimits& limits, const QueueUse& use, std::uint64_t bytes,
+                                    std::uint64_t last_bytes) const {
+    const std::uint64_t rest = minus(bytes, minus(limits.reserved_bytes, use.reserved_bytes));
+    if (rest == 0) return true;
+    const std::uint64_t free = free_bytes(limits.pool);
+    return rest <= free && use.shared_bytes + rest <= limits.shared.limit_bytes(free - minus(rest, last_bytes));
 }
 
 bool BufferManager::may_charge_queue(const Packet& packet, std::uint64_t bytes) const {
@@ -202,14 +256,35 @@ void BufferManager::charge_queue(const QueueLimits& limits, QueueUse& use, std::
 
 void BufferManager::release(Packet& packet) {
     Meta& meta = packet.meta;
-    const std::uint16_t holders = std::exchange(meta.charge_holders, std::uint16_t{0});
-    if ((holders & kHeldByGroup) != 0) {
+    if (meta.charge_holders == 0) return;
+    give_back(meta, (meta.charge_holders & kHeldByGroup) != 0 ? leave_share(meta) : 0, meta.charge_bytes);
+    meta.charge_holders = 0;
+}
+
+void BufferManager::release_all(std::span<Packet* const> packets) {
+    for (std::size_t i = 0; i < packets.size();) {
+        const Meta first = packets[i]->meta;
+        if (first.charge_share != 0) {
+            release(*packets[i++]);
+            continue;
+        }
+        std::uint64_t bytes = 0;
+        for (; i < packets.size() && alike(packets[i]->meta, first) && packets[i]->meta.charge_share == 0; ++i) {
+            bytes += packets[i]->meta.charge_bytes;
+            packets[i]->meta.charge_holders = 0;
+        }
+        give_back(first, bytes, bytes);
+    }
+}
+
+void BufferManager::give_back(const Meta& meta, std::uint64_t group_bytes, std::uint64_t queue_bytes) {
+    if ((meta.charge_holders & kHeldByGroup) != 0) {
         Port& port = ports_[meta.in_port];
         PriorityGroupUse& use = port.groups[meta.priority];
-        release_group(use, leave_share(meta));
+        release_group(use, group_bytes);
         if (use.bytes() == 0) port.in_use &= static_cast<std::uint8_t>(~(1u << meta.priority));
     }
-    if ((holders & kHeldByQueue) != 0) release_queue(ports_[meta.out_port].queues[meta.queue], meta.charge_bytes);
+    if ((meta.charge_holders & kHeldByQueue) != 0) release_queue(ports_[meta.out_port].queues[meta.queue], queue_bytes);
 }
 
 void BufferManager::release_group(PriorityGroupUse& use, std::uint64_t bytes) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/packet/packet.hpp"
@@ -60,8 +61,13 @@ public:
     /// The same for another copy of a frame of which `first` has been admitted: the priority group is not charged
     /// again, and the last copy that is released gives its charge back (design D3).
     [[nodiscard]] Admission admit_copy(Packet& packet, Packet& first);
+    /// The same for single frames that have all of that meta in common, if all of them would be admitted one after the
+    /// other. False: nothing is charged, and they are to be admitted one by one. At most kBurst of them.
+    [[nodiscard]] bool admit_all(std::span<Packet* const> packets);
     /// Gives back what admit() charged. A frame that was never charged has nothing to give back.
     void release(Packet& packet);
+    /// The same for any frames, faster where neighbours have that meta in common.
+    void release_all(std::span<Packet* const> packets);
 
     /// Bit g: priority group g of the port asks for pause. As of the last update().
     [[nodiscard]] std::uint8_t congested_groups(PortId port) const { return ports_[port].congested; }
@@ -113,6 +119,12 @@ private:
     void charge_queue(const QueueLimits& limits, QueueUse& use, std::uint64_t bytes);
     void release_group(PriorityGroupUse& use, std::uint64_t bytes);
     void release_queue(QueueUse& use, std::uint64_t bytes);
+    [[nodiscard]] bool group_takes_all(const PriorityGroupLimits& limits, const PriorityGroupUse& use,
+                                       std::uint64_t bytes, std::uint64_t last_bytes) const;
+    [[nodiscard]] bool queue_takes_all(const QueueLimits& limits, const QueueUse& use, std::uint64_t bytes,
+                                       std::uint64_t last_bytes) const;
+    /// Of those holders that `meta` names.
+    void give_back(const Meta& meta, std::uint64_t group_bytes, std::uint64_t queue_bytes);
     [[nodiscard]] Admission admit(Packet& packet, Packet* first);
     [[nodiscard]] bool may_charge_queue(const Packet& packet, std::uint64_t bytes) const;
     [[nodiscard]] Admission charge_group_of(Packet& packet, std::uint32_t bytes);

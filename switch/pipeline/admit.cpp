@@ -1,5 +1,8 @@
 #include "switch/pipeline/admit.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace vroce::sw {
 namespace {
 
@@ -54,6 +57,13 @@ AdmitExit Admitter::admit(const Departure& departure, const PortState& out) {
     if (exit == AdmitExit::kAdmitted && first_ == nullptr) first_ = &packet;
     refused_whole_ = exit == AdmitExit::kGroupFull || exit == AdmitExit::kHeadroomFull;
     return exit;
+}
+
+bool Admitter::admit_all(std::span<const Departure> departures, const PortState& out) {
+    if (departures.size() == 1 || out.queues[departures.front().packet->meta.queue].wred) return false;
+    std::array<Packet*, kBurst> packets;
+    std::ranges::transform(departures, packets.begin(), &Departure::packet);
+    return buffers_.admit_all({packets.data(), departures.size()});
 }
 
 }  // namespace vroce::sw

@@ -1,5 +1,8 @@
 #include "switch/pipeline/enqueue.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace vroce::sw {
 
 namespace {
@@ -7,6 +10,37 @@ namespace {
 bool is_full(const PortState& port, std::uint32_t frame_bytes) {
     const Egress& egress = port.tx->egress();
     return egress.backlog_packets() >= port.limit_packets || egress.backlog_bytes() + frame_bytes > port.limit_bytes;
+}
+
+void enqueue_admitted(const Departure& departure, std::span<PortState> ports) {
+    PortState& port = ports[departure.port()];
+    const std::uint32_t bytes = departure.packet->length;
+    if (enqueue_frame(departure, port) == EnqueueExit::kFull)
+        return Departures::drop(departure, DropReason::kEgressFull, ports);
+    port.counters.tx.count(departure.frame->destination, bytes);
+}
+
+void admit_and_enqueue_one(const Departure& departure, Admitter& admitter, std::span<PortState> ports) {
+    const AdmitExit exit = admitter.admit(departure, ports[departure.port()]);
+    if (exit == AdmitExit::kAdmitted) return enqueue_admitted(departure, ports);
+    if (exit == AdmitExit::kRefusedBefore) return release(departure.packet);
+    Departures::drop(departure, reason_of(exit), ports);
+}
+
+bool is_single(const Departure& departure) {
+    return std::has_single_bit(departure.frame->outputs);
+}
+
+/// How many at the front are single copies that come by the same priority group and leave by the same queue; at
+/// least 1.
+std::size_t alike_at_front(std::span<const Departure> departures) {
+    const auto goes_elsewhere = [&first = departures.front().packet->meta](const Departure& departure) {
+        const Meta& meta = departure.packet->meta;
+        return meta.out_port != first.out_port || meta.queue != first.queue || meta.priority != first.priority ||
+               !is_single(departure);
+    };
+    if (!is_single(departures.front())) return 1;
+    return static_cast<std::size_t>(std::ranges::find_if(departures, goes_elsewhere) - departures.begin());
 }
 
 }  // namespace
@@ -20,19 +54,16 @@ EnqueueExit enqueue_frame(const Departure& departure, PortState& port) {
 
 void admit_and_enqueue(Departures& departures, BufferManager& buffers, Random& random, std::span<PortState> ports) {
     Admitter admitter(buffers, random);
-    departures.filter(ports, [&](const Departure& departure) {
-        PortState& port = ports[departure.port()];
-        const AdmitExit admitted = admitter.admit(departure, port);
-        if (admitted == AdmitExit::kRefusedBefore) {
-            release(departure.packet);
-            return Verdict::consumed();
+    for (std::span<const Departure> rest = departures.list(); !rest.empty();) {
+        const std::span<const Departure> alike = rest.first(alike_at_front(rest));
+        rest = rest.subspan(alike.size());
+        if (admitter.admit_all(alike, ports[alike.front().port()])) {
+            for (const Departure& departure : alike) enqueue_admitted(departure, ports);
+        } else {
+            for (const Departure& departure : alike) admit_and_enqueue_one(departure, admitter, ports);
         }
-        if (admitted != AdmitExit::kAdmitted) return Verdict::drop(reason_of(admitted));
-        const std::uint32_t bytes = departure.packet->length;
-        if (enqueue_frame(departure, port) == EnqueueExit::kFull) return Verdict::drop(DropReason::kEgressFull);
-        port.counters.tx.count(departure.frame->destination, bytes);
-        return Verdict::consumed();
-    });
+    }
+    departures.clear();
 }
 
 }  // namespace vroce::sw

@@ -109,7 +109,8 @@ def main():
     labtool.exit_on_signals()
     scratch = tempfile.mkdtemp(prefix="vroce-test-")
     try:
-        run_built_programs(counts, scratch)
+        with labtool.hugepages():
+            run_built_programs(counts, scratch)
         check_format(counts, scratch)
         run_e2e(counts, scratch, sys.argv[1:])
     finally:

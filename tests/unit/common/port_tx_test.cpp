@@ -120,8 +120,9 @@ struct Departure {
     bool operator==(const Departure&) const = default;
 };
 
-void record(void* context, Packet& packet, unsigned queue, std::uint64_t depth_bytes, Instant now) {
-    static_cast<std::vector<Departure>*>(context)->push_back({packet.length, queue, depth_bytes, now});
+void record(void* context, std::span<const PortTx::Departed> departed, Instant now) {
+    for (const auto& [packet, depth_bytes, queue] : departed)
+        static_cast<std::vector<Departure>*>(context)->push_back({packet->length, queue, depth_bytes, now});
 }
 
 class PortTxHookTest : public PortTxTest {

@@ -303,6 +303,114 @@ TEST(BufferManager, NewLimitsHoldAtOnceAndChargesStay) {
     ledger.check();
 }
 
+/// All that the ledger says of itself, watermarks too.
+std::vector<std::uint64_t> state_of(const BufferManager& manager) {
+    std::vector<std::uint64_t> state;
+    for (std::size_t p = 0; p < manager.limits().ports.size(); ++p) {
+        const auto port = static_cast<PortId>(p);
+        state.push_back(manager.congested_groups(port));
+        for (unsigned i = 0; i < kPriorityGroups; ++i) {
+            const PriorityGroupUse& group = manager.group(port, i);
+            const QueueUse& queue = manager.queue(port, i);
+            state.insert(state.end(),
+                         {group.reserved_bytes, group.shared_bytes, group.headroom_bytes, group.shared_bytes_max,
+                          group.headroom_bytes_max, queue.reserved_bytes, queue.shared_bytes, queue.bytes_max});
+        }
+    }
+    for (std::size_t i = 0; i < manager.limits().pools.size(); ++i) {
+        const PoolUse& pool = manager.pool(i);
+        state.insert(state.end(),
+                     {pool.shared_bytes, pool.headroom_bytes, pool.shared_bytes_max, pool.headroom_bytes_max});
+    }
+    return state;
+}
+
+/// Thresholds so near that runs of frames reach every one of them, static and dynamic ones, queues with and without.
+BufferLimits tight_limits(Random& random, bool one_pool) {
+    BufferLimits limits = two_ports();
+    limits.pools = {{.shared_bytes = 60'000, .headroom_bytes = random.below(2) == 0 ? 0u : 6'000u}};
+    if (!one_pool) limits.pools.push_back({.shared_bytes = 40'000});
+    for (auto& port : limits.ports) {
+        if (random.below(2) == 0) port.groups[kLossless]->shared.alpha_exponent = static_cast<int>(random.below(3)) - 1;
+        if (random.below(2) == 0) port.groups[kLossy]->shared.alpha_exponent = static_cast<int>(random.below(3)) - 1;
+        if (random.below(4) == 0) port.groups[kLossy].reset();
+        for (unsigned q = 0; q < 2; ++q) {
+            if (random.below(3) == 0) continue;
+            port.queues[q] = QueueLimits{.pool = static_cast<std::uint8_t>(one_pool ? 0 : 1),
+                                         .reserved_bytes = random.below(3'000),
+                                         .shared = {.alpha_exponent = std::nullopt, .static_bytes = 15'000}};
+            if (random.below(2) == 0) port.queues[q]->shared.alpha_exponent = 0;
+        }
+    }
+    return limits;
+}
+
+class BufferRuns : public ::testing::TestWithParam<bool> {};
+
+TEST_P(BufferRuns, AreChargedAndGivenBackAsTheirFramesOneByOne) {
+    constexpr std::uint64_t kSeed = 20'261'207;
+    SCOPED_TRACE(kSeed);
+    Random random(kSeed);
+    std::size_t whole_runs = 0;
+    std::size_t refusals = 0;
+    for (int world = 0; world < 50; ++world) {
+        const BufferLimits limits = tight_limits(random, GetParam());
+        BufferManager by_runs(limits);
+        BufferManager one_by_one(limits);
+        std::deque<std::unique_ptr<Packet>> in_runs;
+        std::deque<std::unique_ptr<Packet>> singly;
+        for (int step = 0; step < 400; ++step) {
+            std::vector<std::unique_ptr<Packet>> run(1 + random.below(kBurst));
+            Meta meta;
+            meta.in_port = static_cast<PortId>(random.below(2));
+            meta.out_port = static_cast<PortId>(random.below(2));
+            meta.priority = static_cast<std::uint8_t>(random.below(2) == 0 ? kLossy : kLossless);
+            meta.queue = static_cast<std::uint8_t>(random.below(3));
+            std::vector<Packet*> packets;
+            for (auto& packet : run) {
+                packet = std::make_unique<Packet>();
+                packet->length = static_cast<std::uint32_t>(60 + random.below(1'500));
+                packet->meta = meta;
+                packets.push_back(packet.get());
+            }
+            const bool all = by_runs.admit_all(packets);
+            whole_runs += all ? 1 : 0;
+            for (auto& packet : run) {
+                auto twin = std::make_unique<Packet>();
+                twin->length = packet->length;
+                twin->meta = meta;
+                const Admission expected = one_by_one.admit(*twin);
+                const Admission verdict = all ? Admission::kAdmitted : by_runs.admit(*packet);
+                ASSERT_EQ(verdict, expected) << "world " << world << " step " << step << (all ? " as a run" : "");
+                if (verdict != Admission::kAdmitted) {
+                    ++refusals;
+                    continue;
+                }
+                ASSERT_EQ(packet->meta.charge_holders, twin->meta.charge_holders);
+                in_runs.push_back(std::move(packet));
+                singly.push_back(std::move(twin));
+            }
+            std::vector<Packet*> leaving;
+            const std::size_t count = std::min<std::size_t>(random.below(kBurst), in_runs.size());
+            for (std::size_t i = 0; i < count; ++i) {
+                leaving.push_back(in_runs[i].get());
+                one_by_one.release(*singly[i]);
+            }
+            by_runs.release_all(leaving);
+            in_runs.erase(in_runs.begin(), in_runs.begin() + static_cast<std::ptrdiff_t>(count));
+            singly.erase(singly.begin(), singly.begin() + static_cast<std::ptrdiff_t>(count));
+            by_runs.update();
+            one_by_one.update();
+            ASSERT_EQ(state_of(by_runs), state_of(one_by_one)) << "world " << world << " step " << step;
+        }
+    }
+    EXPECT_GT(whole_runs, 1'000u);
+    EXPECT_GT(refusals, 1'000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Pools, BufferRuns, ::testing::Bool(),
+                         [](const auto& param) { return param.param ? "One" : "IngressAndEgress"; });
+
 TEST(BufferManager, RandomTrafficAndChangesNeverBreakTheLedger) {
     const std::uint64_t seed = 20'241;
     SCOPED_TRACE(seed);
