@@ -198,9 +198,9 @@ std::size_t EthdevPort::receive(std::span<Packet*> out) {
         return 0;
     }
     const std::uint16_t count = guarded_rx(std::min(out.size(), kBurst));
+    for (std::uint16_t i = 0; i < count; ++i) MbufPool::prefetch(burst_[i]);
     std::size_t kept = 0;
     for (std::uint16_t i = 0; i < count; ++i) {
-        if (i + 1 < count) __builtin_prefetch(rte_pktmbuf_mtod(burst_[i + 1u], void*));
         if (burst_[i]->nb_segs != 1) {
             ++counters_.rx_multi_segment;
             rte_pktmbuf_free(burst_[i]);

@@ -43,29 +43,32 @@ void Egress::set_schedule(const PortSchedule& schedule) {
     }
 }
 
-bool Egress::enqueue(Packet* packet, unsigned queue) {
+bool Egress::enqueue(std::span<Packet* const> packets, unsigned queue) {
     const unsigned index = queue % kQueues;
     QueueCounters& counters = queue_counters_[index];
-    if (backlog_bytes_ + packet->length > config_.limit_bytes) {
-        ++counters_.refused;
-        ++counters.refused;
+    std::uint64_t bytes = 0;
+    for (const Packet* packet : packets) bytes += packet->length;
+    if (backlog_bytes_ + bytes > config_.limit_bytes) {
+        counters_.refused += packets.size();
+        counters.refused += packets.size();
         return false;
     }
     Queue& q = queues_[index];
-    packet->next = nullptr;
+    for (std::size_t i = 1; i < packets.size(); ++i) packets[i - 1]->next = packets[i];
+    packets.back()->next = nullptr;
     const bool was_empty = q.head == nullptr;
     // Queues that are paused or wait for their shapers leave the line idle as empty ones do.
     if (was_empty && (eligible() & ~shaped_) == 0) was_idle_ = true;
     if (was_empty)
-        q.head = packet;
+        q.head = packets.front();
     else
-        q.tail->next = packet;
-    q.tail = packet;
+        q.tail->next = packets.front();
+    q.tail = packets.back();
     occupied_ |= 1u << index;
-    q.bytes += packet->length;
-    ++q.packets;
-    backlog_bytes_ += packet->length;
-    ++backlog_packets_;
+    q.bytes += bytes;
+    q.packets += packets.size();
+    backlog_bytes_ += bytes;
+    backlog_packets_ += packets.size();
     if (was_empty) refresh_ready(index);
     counters.backlog_bytes_max = std::max(counters.backlog_bytes_max, q.bytes);
     counters_.backlog_bytes_max = std::max(counters_.backlog_bytes_max, backlog_bytes_);
@@ -121,12 +124,14 @@ Instant Egress::next_deadline() const {
     return std::max(wire_free_at_, earliest_ready());
 }
 
-unsigned Egress::choose(unsigned candidates) const {
+// The steps of dequeue, for each packet: inline, since the compiler would else call them.
+
+inline unsigned Egress::choose(unsigned candidates) const {
     const unsigned strict = candidates & strict_;
     return strict != 0 ? highest(strict) : dwrr_.pick(candidates);
 }
 
-Packet* Egress::pop(unsigned queue) {
+inline Packet* Egress::pop(unsigned queue) {
     Queue& q = queues_[queue];
     Packet* packet = q.head;
     q.head = packet->next;
@@ -138,6 +143,35 @@ Packet* Egress::pop(unsigned queue) {
     --backlog_packets_;
     last_queue_ = queue;
     return packet;
+}
+
+inline void Egress::occupy_line(Instant now, std::uint32_t frame_bytes) {
+    if (speed_.bps() == 0) return;
+    // An idle port may start at most idle_credit in the past, a backlogged one catches up on what its worker missed.
+    const Instant earliest = now - (was_idle_ ? config_.idle_credit : config_.catch_up);
+    was_idle_ = false;
+    if (wire_free_at_ < earliest) {
+        wire_free_at_ = earliest;
+        wire_fraction_q32_ = 0;
+    }
+    speed_.advance(wire_free_at_, wire_fraction_q32_, line_bytes(frame_bytes));
+}
+
+inline void Egress::charge(Instant now, unsigned queue, std::uint32_t frame_bytes) {
+    occupy_line(now, frame_bytes);
+    if ((strict_ >> queue & 1) == 0) dwrr_.charge(queue, line_bytes(frame_bytes));
+    if ((shaped_ >> queue & 1) == 0) return;
+    shapers_[queue].take(now, line_bytes(frame_bytes));
+    refresh_ready(queue);
+}
+
+inline void Egress::count(Instant now, unsigned queue, const Packet& packet) {
+    ++counters_.packets;
+    counters_.bytes += packet.length;
+    QueueCounters& counters = queue_counters_[queue];
+    ++counters.packets;
+    counters.bytes += packet.length;
+    if (packet.meta.time.ps > 0 && packet.meta.time <= now) counters.delay.add(now - packet.meta.time);
 }
 
 Packet* Egress::take_any() {
@@ -161,38 +195,19 @@ Packet* Egress::dequeue(Instant now) {
     return packet;
 }
 
-void Egress::charge(Instant now, unsigned queue, std::uint32_t frame_bytes) {
-    occupy_line(now, frame_bytes);
-    if ((strict_ >> queue & 1) == 0) dwrr_.charge(queue, line_bytes(frame_bytes));
-    if ((shaped_ >> queue & 1) == 0) return;
-    shapers_[queue].take(now, line_bytes(frame_bytes));
-    refresh_ready(queue);
-}
-
-void Egress::count(Instant now, unsigned queue, const Packet& packet) {
-    ++counters_.packets;
-    counters_.bytes += packet.length;
-    QueueCounters& counters = queue_counters_[queue];
-    ++counters.packets;
-    counters.bytes += packet.length;
-    if (packet.meta.time.ps > 0 && packet.meta.time <= now) counters.delay.add(now - packet.meta.time);
+std::size_t Egress::dequeue(Instant now, std::span<Departed> out) {
+    std::size_t count = 0;
+    while (count < out.size()) {
+        Packet* packet = dequeue(now);
+        if (packet == nullptr) break;
+        out[count++] = {packet, queues_[last_queue_].bytes, last_queue_};
+    }
+    return count;
 }
 
 void Egress::take_line(Instant now, std::uint32_t frame_bytes) {
     if ((eligible() & ~shaped_) == 0) was_idle_ = true;
     occupy_line(now, frame_bytes);
-}
-
-void Egress::occupy_line(Instant now, std::uint32_t frame_bytes) {
-    if (speed_.bps() == 0) return;
-    // An idle port may start at most idle_credit in the past, a backlogged one catches up on what its worker missed.
-    const Instant earliest = now - (was_idle_ ? config_.idle_credit : config_.catch_up);
-    was_idle_ = false;
-    if (wire_free_at_ < earliest) {
-        wire_free_at_ = earliest;
-        wire_fraction_q32_ = 0;
-    }
-    speed_.advance(wire_free_at_, wire_fraction_q32_, line_bytes(frame_bytes));
 }
 
 }  // namespace vroce

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "common/base/time.hpp"
 #include "common/base/time_histogram.hpp"
@@ -42,6 +43,13 @@ struct QueueCounters {
     TimeHistogram delay;
 };
 
+/// A packet that has left its queue.
+struct Departed {
+    Packet* packet;
+    std::uint64_t depth_bytes;  ///< what its queue held without it
+    unsigned queue;
+};
+
 class Egress {
 public:
     static constexpr unsigned kQueues = kEgressQueues;
@@ -62,9 +70,13 @@ public:
     void set_paused(Instant now, std::uint8_t mask);
     [[nodiscard]] std::uint8_t paused_mask() const { return static_cast<std::uint8_t>(paused_); }
     /// Takes the packet, or refuses it (false) because the backlog would pass the limit: it stays the caller's.
-    [[nodiscard]] bool enqueue(Packet* packet, unsigned queue);
+    [[nodiscard]] bool enqueue(Packet* packet, unsigned queue) { return enqueue({&packet, 1}, queue); }
+    /// The same for several, at least one: all of them or none.
+    [[nodiscard]] bool enqueue(std::span<Packet* const> packets, unsigned queue);
     /// The next packet whose time on the line has come, or nullptr. The caller owns it.
     [[nodiscard]] Packet* dequeue(Instant now);
+    /// The same, as often as there is one, into `out`. How many.
+    [[nodiscard]] std::size_t dequeue(Instant now, std::span<Departed> out);
     /// The next packet whatever is paused, shaped or paced, to be discarded; not counted. nullptr when all are empty.
     [[nodiscard]] Packet* take_any();
     /// The queue of the packet that dequeue or take_any gave last.

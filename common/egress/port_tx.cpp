@@ -62,13 +62,8 @@ void PortTx::fill(Instant now) {
 
 void PortTx::fill_from_queues(Instant now) {
     std::array<Departed, kBurst> leaving;
-    std::size_t count = 0;
-    while (staged_count_ < kBurst) {
-        Packet* packet = egress_.dequeue(now);
-        if (packet == nullptr) break;
-        staged_[staged_count_++] = packet;
-        leaving[count++] = departed(packet);
-    }
+    const std::size_t count = egress_.dequeue(now, {leaving.data(), kBurst - staged_count_});
+    for (std::size_t i = 0; i < count; ++i) staged_[staged_count_++] = leaving[i].packet;
     report(now, {leaving.data(), count});
 }
 
@@ -84,17 +79,11 @@ void PortTx::fill_through_fault(Instant now) {
 Packet* PortTx::next_through_fault(Instant now) {
     for (;;) {
         if (Packet* due = fault_.pop(now)) return due;
-        Packet* packet = egress_.dequeue(now);
-        if (packet == nullptr) return nullptr;
-        const Departed leaving = departed(packet);
-        report(now, {&leaving, 1});
-        fault_.push(now, packet);
+        std::array<Departed, 1> leaving;
+        if (egress_.dequeue(now, leaving) == 0) return nullptr;
+        report(now, leaving);
+        fault_.push(now, leaving[0].packet);
     }
-}
-
-PortTx::Departed PortTx::departed(Packet* packet) const {
-    const unsigned queue = egress_.last_queue();
-    return {packet, egress_.queue_bytes(queue), queue};
 }
 
 void PortTx::report(Instant now, std::span<const Departed> departed) {
@@ -166,7 +155,8 @@ Instant PortTx::next_deadline() const {
 
 void PortTx::discard(Instant now) {
     while (Packet* packet = egress_.take_any()) {
-        const Departed leaving = departed(packet);
+        const unsigned queue = egress_.last_queue();
+        const Departed leaving{packet, egress_.queue_bytes(queue), queue};
         report(now, {&leaving, 1});
         release(packet);
     }

@@ -35,6 +35,9 @@ public:
     ~PortTx();
 
     [[nodiscard]] bool enqueue(Packet* packet, unsigned queue) { return egress_.enqueue(packet, queue); }
+    [[nodiscard]] bool enqueue(std::span<Packet* const> packets, unsigned queue) {
+        return egress_.enqueue(packets, queue);
+    }
     /// A MAC control frame: it goes out with the next flush before all that waits, also what was taken out of the
     /// queues already, whatever is paused, shaped, limited or paced, and takes its time on the line. Takes the packet
     /// in any case. A bad link treats it as any other frame: it may lose or delay it, and what has passed it already
@@ -58,12 +61,6 @@ public:
         tap_ = tap;
         tap_context_ = context;
     }
-    /// A packet that has left its queue.
-    struct Departed {
-        Packet* packet = nullptr;
-        std::uint64_t depth_bytes = 0;  ///< what its queue held without it
-        unsigned queue = 0;
-    };
     /// Called once with each packet that leaves the egress queues, before anything else becomes of it: to be sent, lost
     /// without a peer, or discarded, also by the destructor, which the context must therefore outlive. Those that leave
     /// together come together, at most kBurst, in their order. The packets may be changed, not kept. Control frames are
@@ -80,7 +77,6 @@ private:
     void fill_from_queues(Instant now);
     void fill_through_fault(Instant now);
     [[nodiscard]] Packet* next_through_fault(Instant now);
-    [[nodiscard]] Departed departed(Packet* packet) const;
     void report(Instant now, std::span<const Departed> departed);
     std::size_t drain_control(Instant now);
     std::size_t drain();

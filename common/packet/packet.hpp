@@ -11,7 +11,7 @@
 
 namespace vroce {
 
-/// What a process knows about a frame that is not on the wire. Exactly one cache line.
+/// What a process knows about a frame that is not on the wire. Exactly one cache line; half of it is free.
 struct alignas(64) Meta {
     std::uint16_t in_port = 0;   ///< port index the frame came by
     std::uint16_t out_port = 0;  ///< port index it will leave by
@@ -25,7 +25,6 @@ struct alignas(64) Meta {
     std::uint16_t charge_holders = 0;  ///< from whom
     std::uint16_t charge_share = 0;    ///< and with which other copies of the same frame; 0: with none
     Instant time;                      ///< arrival, or release time while it is held
-    std::uint8_t reserved[32] = {};
 };
 static_assert(sizeof(Meta) == 64);
 

@@ -181,19 +181,19 @@ bool Switch::send_pauses(Instant now, PortId port) {
     return true;
 }
 
-void Switch::on_departure(void* exit, std::span<const PortTx::Departed> departed, Instant now) {
+void Switch::on_departure(void* exit, std::span<const Departed> departed, Instant now) {
     const auto& [owner, port] = *static_cast<Exit*>(exit);
     std::array<Packet*, PortTx::kBurst> packets;
-    std::ranges::transform(departed, packets.begin(), &PortTx::Departed::packet);
+    std::ranges::transform(departed, packets.begin(), &Departed::packet);
     owner->buffers_.release_all({packets.data(), departed.size()});
     PortState& state = owner->ports_[port];
-    for (const PortTx::Departed& one : departed) {
+    for (const Departed& one : departed) {
         if (state.queues[one.queue].ecn) owner->mark(state, one, now);
     }
 }
 
 /// Congestion experienced (RFC 3168), by what the packet leaves behind in its queue.
-void Switch::mark(PortState& port, const PortTx::Departed& departed, Instant now) {
+void Switch::mark(PortState& port, const Departed& departed, Instant now) {
     if (!port.queues[departed.queue].ecn->hits(departed.depth_bytes, random_)) return;
     EcnCounters& counters = port.counters.ecn[departed.queue];
     switch (mark_congestion(*departed.packet)) {

@@ -83,8 +83,8 @@ private:
         Switch* owner = nullptr;
         PortId port = 0;
     };
-    static void on_departure(void* exit, std::span<const PortTx::Departed> departed, Instant now);
-    void mark(PortState& port, const PortTx::Departed& departed, Instant now);
+    static void on_departure(void* exit, std::span<const Departed> departed, Instant now);
+    void mark(PortState& port, const Departed& departed, Instant now);
     void configure_port(Instant now, PortId port);
     bool send_pauses(Instant now, PortId port);
     void refresh_usable();

@@ -113,6 +113,7 @@ bool BufferManager::admit_all(std::span<Packet* const> packets) {
     const Meta& meta = packets.front()->meta;
     const auto& group = limits_.ports[meta.in_port].groups[meta.priority];
     const auto& queue = limits_.ports[meta.out_port].queues[meta.queue];
+    if (!group && !queue) return false;
     if (group && queue && group->pool == queue->pool) return false;  // one takes what the other looks at
     std::uint64_t bytes = 0;
     for (const Packet* packet : packets) bytes += charge_bytes(packet->length);

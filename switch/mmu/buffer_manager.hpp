@@ -62,7 +62,7 @@ public:
     /// again, and the last copy that is released gives its charge back (design D3).
     [[nodiscard]] Admission admit_copy(Packet& packet, Packet& first);
     /// The same for single frames that have all of that meta in common, if all of them would be admitted one after the
-    /// other. False: nothing is charged, and they are to be admitted one by one. At most kBurst of them.
+    /// other. False: nothing is charged, and they are to be admitted one by one; also where nobody is charged.
     [[nodiscard]] bool admit_all(std::span<Packet* const> packets);
     /// Gives back what admit() charged. A frame that was never charged has nothing to give back.
     void release(Packet& packet);

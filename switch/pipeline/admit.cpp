@@ -1,8 +1,5 @@
 #include "switch/pipeline/admit.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace vroce::sw {
 namespace {
 
@@ -59,11 +56,8 @@ AdmitExit Admitter::admit(const Departure& departure, const PortState& out) {
     return exit;
 }
 
-bool Admitter::admit_all(std::span<const Departure> departures, const PortState& out) {
-    if (departures.size() == 1 || out.queues[departures.front().packet->meta.queue].wred) return false;
-    std::array<Packet*, kBurst> packets;
-    std::ranges::transform(departures, packets.begin(), &Departure::packet);
-    return buffers_.admit_all({packets.data(), departures.size()});
+bool Admitter::admit_all(std::span<Packet* const> packets, const PortState& out) {
+    return !out.queues[packets.front()->meta.queue].wred && buffers_.admit_all(packets);
 }
 
 }  // namespace vroce::sw

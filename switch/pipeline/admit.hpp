@@ -29,7 +29,7 @@ public:
     AdmitExit admit(const Departure& departure, const PortState& out);
     /// The same for single copies, at most kBurst, from the same priority group to the same queue of `out`. False: they
     /// are to be admitted one by one, since one of them may be refused.
-    [[nodiscard]] bool admit_all(std::span<const Departure> departures, const PortState& out);
+    [[nodiscard]] bool admit_all(std::span<Packet* const> packets, const PortState& out);
 
 private:
     BufferManager& buffers_;

@@ -1,6 +1,7 @@
 #include "switch/pipeline/enqueue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace vroce::sw {
@@ -25,6 +26,18 @@ void admit_and_enqueue_one(const Departure& departure, Admitter& admitter, std::
     if (exit == AdmitExit::kAdmitted) return enqueue_admitted(departure, ports);
     if (exit == AdmitExit::kRefusedBefore) return release(departure.packet);
     Departures::drop(departure, reason_of(exit), ports);
+}
+
+/// False when they are to be admitted one by one.
+bool admit_and_enqueue_all(std::span<const Departure> alike, Admitter& admitter, PortState& out) {
+    std::array<Packet*, kBurst> list;
+    std::ranges::transform(alike, list.begin(), &Departure::packet);
+    const std::span<Packet* const> packets{list.data(), alike.size()};
+    if (packets.size() == 1 || !admitter.admit_all(packets, out)) return false;
+    for (const Departure& departure : alike)
+        out.counters.tx.count(departure.frame->destination, departure.packet->length);
+    // The queues take all that is charged: they have no limit of their own (Switch::attach).
+    return out.tx->enqueue(packets, packets.front()->meta.queue);
 }
 
 bool is_single(const Departure& departure) {
@@ -57,11 +70,8 @@ void admit_and_enqueue(Departures& departures, BufferManager& buffers, Random& r
     for (std::span<const Departure> rest = departures.list(); !rest.empty();) {
         const std::span<const Departure> alike = rest.first(alike_at_front(rest));
         rest = rest.subspan(alike.size());
-        if (admitter.admit_all(alike, ports[alike.front().port()])) {
-            for (const Departure& departure : alike) enqueue_admitted(departure, ports);
-        } else {
-            for (const Departure& departure : alike) admit_and_enqueue_one(departure, admitter, ports);
-        }
+        if (admit_and_enqueue_all(alike, admitter, ports[alike.front().port()])) continue;
+        for (const Departure& departure : alike) admit_and_enqueue_one(departure, admitter, ports);
     }
     departures.clear();
 }

@@ -120,7 +120,7 @@ struct Departure {
     bool operator==(const Departure&) const = default;
 };
 
-void record(void* context, std::span<const PortTx::Departed> departed, Instant now) {
+void record(void* context, std::span<const Departed> departed, Instant now) {
     for (const auto& [packet, depth_bytes, queue] : departed)
         static_cast<std::vector<Departure>*>(context)->push_back({packet->length, queue, depth_bytes, now});
 }
