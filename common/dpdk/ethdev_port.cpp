@@ -200,6 +200,7 @@ std::size_t EthdevPort::receive(std::span<Packet*> out) {
     const std::uint16_t count = guarded_rx(std::min(out.size(), kBurst));
     for (std::uint16_t i = 0; i < count; ++i) MbufPool::prefetch(burst_[i]);
     std::size_t kept = 0;
+    std::uint64_t bytes = 0;
     for (std::uint16_t i = 0; i < count; ++i) {
         if (burst_[i]->nb_segs != 1) {
             ++counters_.rx_multi_segment;
@@ -207,10 +208,11 @@ std::size_t EthdevPort::receive(std::span<Packet*> out) {
             continue;
         }
         out[kept] = pool_->adopt(burst_[i]);
-        counters_.rx_bytes += out[kept]->length;
+        bytes += out[kept]->length;
         ++kept;
     }
     counters_.rx_packets += kept;
+    counters_.rx_bytes += bytes;
     return kept;
 }
 
