@@ -17,7 +17,7 @@ namespace vroce {
 
 enum class DcbVerb : std::uint8_t {
     kSet,      ///< pfc, ets, apptrust, buffer, maxrate: change the entries that are named
-    kAdd,      ///< app, rewr: add entries; one that is there with another value is refused
+    kAdd,      ///< app, rewr: add entries
     kReplace,  ///< app, rewr: give entries a new value, adding those that are not there
     kDel,      ///< app, rewr: remove entries
     kFlush,    ///< app, rewr: remove all entries of the tables that are named, or of all of them
