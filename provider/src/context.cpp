@@ -90,6 +90,11 @@ int Context::say_hello() {
                      device_name, VROCE_ABI_MAJOR, VROCE_ABI_MINOR, unsigned{reply.major}, unsigned{reply.minor});
         return EPROTO;
     }
+    if (error == EMFILE) {
+        std::fprintf(stderr, "vroce: %s: no descriptor is free for what the NIC hands over; raise ulimit -n\n",
+                     device_name);
+        return error;
+    }
     if (error != 0) {
         std::fprintf(stderr, "vroce: %s: the NIC process refused the session: %s\n", device_name, std::strerror(error));
         return error;

@@ -115,7 +115,7 @@ int Session::receive_record(void* bytes, std::size_t size, std::size_t& got, Rec
     if (count <= 0) return EPIPE;
     take_fds(message, received);
     got = static_cast<std::size_t>(count);
-    return 0;
+    return (message.msg_flags & MSG_CTRUNC) != 0 ? EMFILE : 0;
 }
 
 // A connection that lost one record is of no more use. The watcher waits for its end.
@@ -130,7 +130,10 @@ int Session::exchange(const void* request, std::size_t request_bytes, std::initi
     if (dead()) return EIO;
     std::size_t got = 0;
     std::memset(reply, 0, reply_bytes);
-    if (send_record(request, request_bytes, fds) != 0 || receive_record(reply, reply_bytes, got, received) != 0) {
+    int error = send_record(request, request_bytes, fds);
+    if (error == 0) error = receive_record(reply, reply_bytes, got, received);
+    if (error == EMFILE) return error;  // the record is whole, only its descriptors are not: the connection goes on
+    if (error != 0) {
         give_up();
         return EIO;
     }

@@ -43,7 +43,8 @@ public:
     [[nodiscard]] int fd() const { return fd_; }
 
     /// Sends `request` (its header is filled here) and waits for the reply. The reply's status, EIO when the NIC is
-    /// gone, EPROTO when the answer is not one. `reply` keeps what was received also when status is not 0.
+    /// gone, EPROTO when the answer is not one, EMFILE when its descriptors found no room. `reply` keeps what was
+    /// received also when status is not 0.
     template <typename Request, typename Reply>
     int call(vroce_message message, Request& request, Reply& reply, ReceivedFds& received,
              std::initializer_list<int> fds = {}) {

@@ -31,6 +31,17 @@ def test_run_keeps_the_network_and_passes_the_exit_code(healthy):
     assert vroce_run(healthy, "no-such-program").returncode == 127
 
 
+def test_a_program_that_may_open_too_few_files_is_told_so(healthy):
+    told = 0
+    for limit in range(6, 16):
+        ended = vroce_run(healthy, "sh", "-c", f"ulimit -n {limit}; ibv_devinfo")
+        if ended.returncode != 0:
+            assert ended.stdout.startswith("vroce: vroce0: no descriptor is free"), (limit, ended.stdout)
+            assert "ulimit -n" in ended.stdout.splitlines()[0]
+            told += 1
+    assert 0 < told < 10
+
+
 @pytest.mark.skipif(os.geteuid() == 0 and not user_namespaces(), reason="the kernel refuses user namespaces to users")
 def test_run_without_privilege(healthy):
     # The build tree may lie where nobody may look; the endpoint's folder may not.

@@ -30,6 +30,31 @@ void print_ports(const std::string& name, const json& answer) {
     fmt::print("{}\n", table.text());
 }
 
+/// "a 1, b 2", without what is 0.
+std::string counted(const json& counters) {
+    std::string text;
+    for (const auto& [key, value] : counters.items()) {
+        if (value != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, cell(value));
+    }
+    return text;
+}
+
+void print_endpoints(const std::string& name, const json& answer) {
+    Table table({"ENDPOINT", "LINK", "DEVICE", "INTERFACE", "MAC", "VLAN", "MTU", "ACTIVE MTU", "SESSIONS", "GIDS"});
+    std::string counters;
+    for (const json& endpoint : answer) {
+        const std::string full_name = name + "/" + endpoint.value("name", "?");
+        std::string gids;
+        for (const json& gid : endpoint.value("gids", json::array())) gids += gid.value("gid", "?") + " ";
+        table.add({full_name, endpoint.value("link_up", false) ? "up" : "down", cell(endpoint["device"]),
+                   cell(endpoint["interface"]), cell(endpoint["mac"]), cell(endpoint["vlan"]), cell(endpoint["mtu"]),
+                   cell(endpoint["active_mtu"]), std::to_string(endpoint["sessions"].size()), gids});
+        const std::string text = counted(endpoint["counters"]);
+        if (!text.empty()) counters += fmt::format("{}: {}\n", full_name, text);
+    }
+    fmt::print("{}{}\n", table.text(), counters);
+}
+
 /// {"Ethernet0": {…}, …}, all with the same keys, as a table with a line for each port.
 void print_by_port(const std::string& name, const json& answer) {
     if (!answer.is_object() || answer.empty()) return;
@@ -101,7 +126,7 @@ Outcome mr(const Arguments& arguments) {
     return show(arguments, collect(arguments, Who::nics, "mr"), print_any);
 }
 Outcome endpoints(const Arguments& arguments) {
-    return show(arguments, collect(arguments, Who::nics, "endpoints"), print_any);
+    return show(arguments, collect(arguments, Who::nics, "endpoints"), print_endpoints);
 }
 Outcome faults(const Arguments& arguments) {
     const Collected collected = collect(arguments, Who::all, "fault.show");
