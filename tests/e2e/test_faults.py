@@ -2,7 +2,6 @@
 
 import pytest
 
-import labtool
 from test_perftest import VERBS_CHECK, both_passed
 
 
