@@ -72,6 +72,7 @@ Status start_eal(const EalOptions& options) {
     }
     std::vector<std::string> args = arguments(options, no_huge);
     std::vector<char*> argv;
+    argv.reserve(args.size());
     for (std::string& arg : args) argv.push_back(arg.data());
     QuietStderr quiet;
     const int result = rte_eal_init(static_cast<int>(argv.size()), argv.data());

@@ -40,7 +40,7 @@ Commands::Commands(const NicOptions& options, const Endpoints& endpoints, Worker
       pfc_priorities_(options.pfc_priorities) {}
 
 Commands::~Commands() {
-    if (capture_) static_cast<void>(capture_stop());
+    if (capture_) detach_capture();
 }
 
 void Commands::register_at(ControlServer& server) {
@@ -211,12 +211,16 @@ Result<json> Commands::capture_start(const json& args) {
     return json{{"file", capture_file_}, {"dev", *port}};
 }
 
-Result<json> Commands::capture_stop() {
-    if (!capture_) return Error{"no capture is running"};
+void Commands::detach_capture() {
     mailbox_.call([&] {
         worker_.uplink().set_capture(nullptr);
         for (const auto& tap : worker_.taps()) tap->set_capture(nullptr);
     });
+}
+
+Result<json> Commands::capture_stop() {
+    if (!capture_) return Error{"no capture is running"};
+    detach_capture();
     json out{{"file", capture_file_}, {"missed", capture_->missed()}};
     capture_.reset();
     capture_file_.clear();

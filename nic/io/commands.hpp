@@ -43,6 +43,8 @@ private:
     Result<Json> dcb_set(const Json& args);
     Result<Json> dcb_show(const Json& args);
     Result<Json> capture_start(const Json& args);
+    /// From the ports that it sees; the file stays open.
+    void detach_capture();
     Result<Json> capture_stop();
 
     Result<Snapshot> snapshot();

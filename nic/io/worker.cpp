@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "nic/device/device.hpp"
@@ -180,7 +181,7 @@ void Worker::set_pfc(std::uint8_t priorities) {
     settings.mode = priorities != 0 ? PauseMode::kPriority : PauseMode::kOff;
     settings.tx_priorities = priorities;
     settings.rx_priorities = priorities;
-    for (std::uint8_t p = 0; p < settings.priority_to_queue.size(); ++p) settings.priority_to_queue[p] = p;
+    std::iota(settings.priority_to_queue.begin(), settings.priority_to_queue.end(), std::uint8_t{0});
     settings.mac = parts_.endpoints.front().mac.bytes;
     uplink_->set_flow_control(clock_.now(), settings);
 }

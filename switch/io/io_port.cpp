@@ -40,7 +40,8 @@ Result<IoPorts> open_ports(const LoadedConfig& config, const std::string& file, 
                            MbufPool& pool) {
     IoPorts opened;
     const QuietLog quiet;
-    for (PortId id = 0; id < config.core->ports.size(); ++id) {
+    const auto ports = static_cast<PortId>(config.core->ports.size());  // at most kMaxPorts
+    for (PortId id = 0; id < ports; ++id) {
         const PortConfig& port = config.core->ports[id];
         if (config.devices[id].devargs.empty()) {
             opened.notes.push_back(fmt::format("{}: no entry in VROCE_PORT, so the port is down", port.name));

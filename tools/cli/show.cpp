@@ -43,9 +43,9 @@ void print_endpoints(const std::string& name, const json& answer) {
     Table table({"ENDPOINT", "LINK", "DEVICE", "INTERFACE", "MAC", "VLAN", "MTU", "ACTIVE MTU", "SESSIONS", "GIDS"});
     std::string counters;
     for (const json& endpoint : answer) {
-        const std::string full_name = name + "/" + endpoint.value("name", "?");
+        const std::string full_name = fmt::format("{}/{}", name, endpoint.value("name", "?"));
         std::string gids;
-        for (const json& gid : endpoint.value("gids", json::array())) gids += gid.value("gid", "?") + " ";
+        for (const json& gid : endpoint.value("gids", json::array())) gids.append(gid.value("gid", "?")).append(" ");
         table.add({full_name, endpoint.value("link_up", false) ? "up" : "down", cell(endpoint["device"]),
                    cell(endpoint["interface"]), cell(endpoint["mac"]), cell(endpoint["vlan"]), cell(endpoint["mtu"]),
                    cell(endpoint["active_mtu"]), std::to_string(endpoint["sessions"].size()), gids});

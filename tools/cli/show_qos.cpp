@@ -33,7 +33,7 @@ bool for_each_entry(const json& answers, const char* table, F&& row) {
             if (!counters.contains(table)) continue;
             for (const auto& [index, values] : counters[table].items()) {
                 if (all_zero(values)) continue;
-                row(process + "/" + port, index, values);
+                row(fmt::format("{}/{}", process, port), index, values);
                 any = true;
             }
         }

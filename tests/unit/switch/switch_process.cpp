@@ -51,7 +51,7 @@ std::string TemporaryDirectory::write(const std::string& name, const std::string
     return path_ + "/" + name;
 }
 
-SwitchProcess::SwitchProcess(std::vector<std::string> arguments, uid_t uid) {
+SwitchProcess::SwitchProcess(const std::vector<std::string>& arguments, uid_t uid) {
     char name[] = "/tmp/vroce-test-errors-XXXXXX";
     close(mkstemp(name));
     errors_file_ = name;

@@ -29,7 +29,7 @@ private:
 class SwitchProcess {
 public:
     /// Starts the program that the environment's VROCE_SWITCH names; `uid` other than 0: as that user.
-    explicit SwitchProcess(std::vector<std::string> arguments, uid_t uid = 0);
+    explicit SwitchProcess(const std::vector<std::string>& arguments, uid_t uid = 0);
     ~SwitchProcess();
     SwitchProcess(const SwitchProcess&) = delete;
     SwitchProcess& operator=(const SwitchProcess&) = delete;

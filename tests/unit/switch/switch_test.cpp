@@ -317,8 +317,8 @@ TEST_F(SwitchTest, WredSeesTheFramesOfTheSameBurst) {
     start(config);
     receive(1, {.destination = kBroadcast, .source = kStationB});
     sent();
-    std::vector<Packet*> burst;
-    for (int i = 0; i < 16; ++i) burst.push_back(packet_of(pool_, bytes_of(FrameSpec{})));
+    std::array<Packet*, 16> burst;
+    for (Packet*& packet : burst) packet = packet_of(pool_, bytes_of(FrameSpec{}));
     switch_->receive(now_, 0, burst);
     EXPECT_EQ(drops(1, DropReason::kWred), 6u) << "the tenth found 9 frames, the threshold, the eleventh more";
     EXPECT_EQ(sent(), Counts({0, 10, 0, 0}));
