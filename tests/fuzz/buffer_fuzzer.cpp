@@ -4,6 +4,7 @@
 //
 // Input: one byte that chooses the operation, then the operation's own bytes; a missing byte is 0.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -81,7 +82,7 @@ public:
     explicit Ledger(BufferLimits limits) : manager_(std::move(limits)) {}
 
     void step(Bytes& bytes) {
-        switch (bytes.next() % 8) {
+        switch (bytes.next() % 10) {
             case 0:
             case 1:
             case 2:
@@ -96,6 +97,12 @@ public:
                 break;
             case 6:
                 manager_.update();
+                break;
+            case 7:
+                admit_run(bytes);
+                break;
+            case 8:
+                leave_together(bytes.next16());
                 break;
             default:
                 manager_.apply(any_limits(bytes));
@@ -132,6 +139,30 @@ private:
         auto packet = frame(bytes);
         if (held_.size() < kMostFrames && manager_.admit(*packet) == Admission::kAdmitted)
             held_.push_back(std::move(packet));
+    }
+
+    /// Frames of one flow: all of them at once, or those that are admitted one by one.
+    void admit_run(Bytes& bytes) {
+        const auto first = frame(bytes);
+        std::vector<std::unique_ptr<Packet>> run(1 + bytes.next() % kBurst);
+        std::vector<Packet*> packets;
+        for (auto& packet : run) {
+            packet = std::make_unique<Packet>(*first);
+            packet->length = 60 + bytes.next16() % 9'200;
+            packets.push_back(packet.get());
+        }
+        if (held_.size() + run.size() > kMostFrames) return;
+        const bool all = manager_.admit_all(packets);
+        for (auto& packet : run)
+            if (all || manager_.admit(*packet) == Admission::kAdmitted) held_.push_back(std::move(packet));
+    }
+
+    void leave_together(std::uint32_t count) {
+        std::vector<Packet*> packets;
+        const std::size_t leaving = std::min<std::size_t>(count % kBurst, held_.size());
+        for (std::size_t i = held_.size() - leaving; i < held_.size(); ++i) packets.push_back(held_[i].get());
+        manager_.release_all(packets);
+        held_.resize(held_.size() - leaving);
     }
 
     void admit_copy(Bytes& bytes) {

@@ -62,7 +62,7 @@ void print_by_port(const std::string& name, const json& answer) {
     for (const auto& [key, unused] : answer.front().items()) head.push_back(key);
     Table table(head);
     for (const auto& [port, values] : answer.items()) {
-        std::vector<std::string> row = {name + "/" + port};
+        std::vector<std::string> row = {fmt::format("{}/{}", name, port)};
         for (std::size_t i = 1; i < head.size(); ++i)
             row.push_back(values.contains(head[i]) ? cell(values[head[i]]) : "-");
         table.add(row);
